@@ -156,9 +156,9 @@ bool __wrap_files_place(files_t *self, const files_place_t *place, int *file_p)
     assert_true(*file_p >= 0);
     close(*file_p);
     *file_p = -1;
-    deeds_note("place for %s in %s of %s, %u bytes: %s", place->who,
-               place->workspace, place->session, (unsigned) place->limits.bytes,
-               text);
+    deeds_note("place %sfor %s in %s of %s, %u bytes: %s",
+               place->is_tree ? "a tree " : "", place->who, place->workspace,
+               place->session, (unsigned) place->limits.bytes, text);
     json_decref(place->content);
     download_fakes.placed = place->number;
     return true;

@@ -20,6 +20,7 @@
 /* One kind of downloads, as its errors and its worker name it. */
 typedef struct {
     const char *noun;   /* begins the names of its errors: "Packages" */
+    const char *thing;  /* what it brings: "file"; NULL: packages */
     const char *worker; /* "the packages worker" */
     const char *module; /* the worker's: "hearth_downloads.packages.worker" */
     const char *after_limit; /* ends the sentence about a job that took too

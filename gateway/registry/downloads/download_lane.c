@@ -96,7 +96,7 @@ static int start(download_job_t *job, fault_t *fault)
         launch_users_of_downloads(self->parts->users);
     const download_process_start_t how = {
         .loop = self->parts->loop,
-        .kind = self->start.kind,
+        .kind = job->kind,
         .profile = job->profile,
         .package_folder = self->start.package_folder,
         .user = users.has_own ? &users.worker : NULL,
@@ -155,14 +155,15 @@ static void start_next(download_lane_t *self)
 
     while ((job = next_to_start(self)))
         if (start(job, &fault) < 0) {
-            answer(job, download_answer_error(self->start.kind, "Failed", "%s",
+            answer(job, download_answer_error(job->kind, "Failed", "%s",
                                               fault.text));
             end(job);
         }
 }
 
-void download_lane_add(download_lane_t *self, const session_entry_t *entry,
-                       json_t *content, download_asker_t **asker_p)
+void download_lane_add(download_lane_t *self, const download_kind_t *kind,
+                       const session_entry_t *entry, json_t *content,
+                       download_asker_t **asker_p)
 {
     download_job_t **at = &self->first;
     download_job_t *job = mem_new(sizeof *job);
@@ -170,6 +171,7 @@ void download_lane_add(download_lane_t *self, const session_entry_t *entry,
     job->lane = self;
     job->number = ++self->last;
     snprintf(job->session, sizeof job->session, "%s", entry->id);
+    job->kind = kind;
     job->profile = entry->profile;
     job->content = content;
     job->asker = take_ptr(*asker_p);
@@ -264,7 +266,8 @@ static waiting_t count_waiting(const download_job_t *job, const char *session)
     return count;
 }
 
-json_t *download_lane_refuse(const download_lane_t *self, const char *session,
+json_t *download_lane_refuse(const download_lane_t *self,
+                             const download_kind_t *kind, const char *session,
                              bool is_code)
 {
     const download_lane_start_t *start = &self->start;
@@ -285,7 +288,7 @@ json_t *download_lane_refuse(const download_lane_t *self, const char *session,
     }
     if (!max)
         return NULL;
-    error = download_answer_error(start->kind, "Busy",
+    error = download_answer_error(kind, "Busy",
                                   "%zu %s%s wait already; try again in %d s",
                                   max, start->jobs, whose, RETRY_S);
     json_object_set_new(error, "retry_after", json_integer(RETRY_S));

@@ -1,4 +1,4 @@
-/* Jobs of downloads of one kind, in the order in which they came: some run,
+/* Jobs of downloads, in the order in which they came: some run,
  * each a process (download_process.h), and the others wait. A job goes on if
  * its client goes. Lives in the main thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_LANE_H
@@ -17,6 +17,7 @@ typedef struct download_job {
     download_lane_t *lane; /* borrowed */
     unsigned number;       /* of the gateway's jobs of this lane; from 1 */
     char session[SESSION_ID_MAX];
+    const download_kind_t *kind; /* static */
     const profile_t *profile;    /* borrowed */
     download_asker_t *asker;     /* owned; NULL: it was answered */
     json_t *content;             /* owned; what the worker gets */
@@ -25,7 +26,6 @@ typedef struct download_job {
 } download_job_t;
 
 typedef struct {
-    const download_kind_t *kind;
     const char *package_folder; /* borrowed; has hearth_downloads */
     size_t running_max;         /* jobs that run at once */
     size_t session_max;         /* of them, jobs of one session; 0: any */
@@ -48,14 +48,16 @@ download_lane_t *download_lane_new(const registry_parts_t *parts,
 void download_lane_destroy(download_lane_t **self_p);
 #define cleanup_download_lane CLEANUP(download_lane_destroy)
 
-/* Returns an error that says when to ask again, if too many jobs wait. Clients
- * have places that code, which may be hostile, cannot fill. */
-json_t *download_lane_refuse(const download_lane_t *self, const char *session,
+/* Returns an error that says when to ask again for that kind, if too many jobs
+ * wait. Clients have places that code, which may be hostile, cannot fill. */
+json_t *download_lane_refuse(const download_lane_t *self,
+                             const download_kind_t *kind, const char *session,
                              bool is_code);
-/* Adds a job for the session, which starts when there is room. `content` is
- * taken, and so is the asker. */
-void download_lane_add(download_lane_t *self, const session_entry_t *entry,
-                       json_t *content, download_asker_t **asker_p);
+/* Adds a job of that kind for the session, which starts when there is room.
+ * `content` is taken, and so is the asker. */
+void download_lane_add(download_lane_t *self, const download_kind_t *kind,
+                       const session_entry_t *entry, json_t *content,
+                       download_asker_t **asker_p);
 /* Returns the oldest job, NULL if there is none; `next` leads to the others. */
 const download_job_t *download_lane_first(const download_lane_t *self);
 /* Gives a job up, if the session has it: answers with `reply`, which is taken,

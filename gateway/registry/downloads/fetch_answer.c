@@ -41,6 +41,7 @@ static json_t *read_ok(const json_t *said, const char **ret_flaw)
 
 const download_kind_t fetch_kind = {
     .noun = "Fetch",
+    .thing = "file",
     .worker = "the fetch worker",
     .module = "hearth_downloads.fetch.worker",
     .after_limit = "ask again: what has come is kept, and the rest follows",

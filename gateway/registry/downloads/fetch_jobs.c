@@ -7,12 +7,12 @@
 #include "gateway/registry/core/management_socket.h"
 #include "gateway/registry/core/session_table.h"
 #include "gateway/registry/downloads/download_asker.h"
+#include "gateway/registry/downloads/download_job.h"
 #include "gateway/registry/downloads/download_lane.h"
 #include "gateway/registry/downloads/fetch_answer.h"
-#include "gateway/registry/downloads/fetch_name.h"
 #include "gateway/registry/downloads/fetch_placements.h"
 #include "gateway/registry/downloads/fetch_records.h"
-#include "gateway/registry/launch/launch_users.h"
+#include "gateway/registry/downloads/fetch_request.h"
 #include "gateway/registry/sessions/session_api.h"
 #include "gateway/registry/storage/fetch_folder.h"
 
@@ -23,8 +23,6 @@
 #define WAITING            32 /* that wait */
 #define WAITING_OF_SESSION 8
 #define LIMIT_MS           (2 * 3600 * 1000) /* for what the worker does */
-#define URL_MAX            2000              /* bytes */
-#define TAG_MAX            64
 #define CACHE_FACTOR       4 /* times the largest file that a profile permits */
 
 struct fetch_jobs {
@@ -32,13 +30,6 @@ struct fetch_jobs {
     download_lane_t *lane;          /* owned */
     fetch_placements_t *placements; /* owned */
 };
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
 
 static void on_answered(void *arg, download_job_t *job, json_t *reply)
 {
@@ -56,7 +47,9 @@ void fetch_jobs_on_placed(fetch_jobs_t *self, uint64_t number, json_t *answer)
  * have a place for nothing. */
 static bool waits_for(const json_t *job, const json_t *running)
 {
-    return strcmp(text_of(job, "url"), text_of(running, "url")) == 0;
+    return strcmp(download_job_text(job, "url"),
+                  download_job_text(running, "url"))
+           == 0;
 }
 
 fetch_jobs_t *fetch_jobs_new(const registry_parts_t *parts,
@@ -64,7 +57,6 @@ fetch_jobs_t *fetch_jobs_new(const registry_parts_t *parts,
 {
     fetch_jobs_t *self = mem_new(sizeof *self);
     const download_lane_start_t start = {
-        .kind = &fetch_kind,
         .package_folder = package_folder,
         .running_max = RUNNING,
         .session_max = OF_SESSION,
@@ -112,15 +104,6 @@ void fetch_jobs_on_gone(fetch_jobs_t *self, const char *session)
 
 /* ---- requests ---- */
 
-static json_t *list_new(char *const *texts)
-{
-    json_t *list = json_array();
-
-    for (; texts && *texts; texts++)
-        json_array_append_new(list, json_string(*texts));
-    return list;
-}
-
 /* Returns how much the cache, which all profiles share, may have: a profile
  * with small files leaves the others theirs. */
 static uint64_t cache_bytes(const options_t *options)
@@ -133,85 +116,39 @@ static uint64_t cache_bytes(const options_t *options)
     return CACHE_FACTOR * largest;
 }
 
-/* Returns what the worker gets (docs/design/PROTOCOL.downloads.md). `path` and
- * `tag` are for this file alone. */
+/* Returns what the worker gets (docs/design/PROTOCOL.downloads.md). `kind`,
+ * `path` and `tag` are for this file alone. */
 static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
-                        const json_t *content, const char *path)
+                        const json_t *content, const download_kind_t *kind,
+                        const char *path)
 {
     const options_t *options = self->parts->options;
-    const profile_t *profile = entry->profile;
-    const profile_fetch_t *fetch = &profile->fetch;
-    const download_users_t users =
-        launch_users_of_downloads(self->parts->users);
-    json_t *job = json_pack(
-        "{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:s,s:o,s:o,s:I,s:I}",
-        "order", "fetch", "url", text_of(content, "url"), "sha256",
-        text_of(content, "sha256"), "path", path, "tag",
-        text_of(content, "tag"), "work",
-        fetch_folder_work(self->parts->fetch_folder), "profile", profile->name,
-        "allow", list_new(fetch->allow), "deny", list_new(fetch->deny),
-        "private", list_new(fetch->networks), "max_bytes",
-        (json_int_t) fetch->max_bytes, "cache_bytes",
-        (json_int_t) cache_bytes(options), "ca_file",
-        options->fetch_ca_file ? options->fetch_ca_file : "", "accept",
-        list_new(profile->accept), "without", list_new(profile->without), "uid",
-        (json_int_t) users.sandbox_uid, "gid", (json_int_t) users.sandbox_gid);
+    const profile_fetch_t *fetch = &entry->profile->fetch;
+    bool is_file = kind == &fetch_kind;
+    const char *ca_file = options->fetch_ca_file;
+    json_t *job = download_job_new(
+        self->parts, entry->profile, is_file ? "fetch" : "clone",
+        fetch_folder_work(self->parts->fetch_folder));
 
-    if (users.has_own)
-        json_object_set_new(job, "mapper",
-                            json_integer(PYTHON_PROCESS_MAPPER_FD));
+    json_object_update_new(
+        job, json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:s}", "kind",
+                       kind->thing, "path", path, "tag",
+                       download_job_text(content, "tag"), "url",
+                       download_job_text(content, "url"), "allow",
+                       download_job_list(fetch->allow), "deny",
+                       download_job_list(fetch->deny), "private",
+                       download_job_list(fetch->networks), "max_bytes",
+                       (json_int_t) fetch->max_bytes, "cache_bytes",
+                       (json_int_t) cache_bytes(options), "ca_file",
+                       ca_file ? ca_file : ""));
+    json_object_update_new(
+        job,
+        is_file
+            ? json_pack("{s:s}", "sha256", download_job_text(content, "sha256"))
+            : json_pack("{s:s,s:I}", "ref", download_job_text(content, "ref"),
+                        "depth",
+                        json_integer_value(json_object_get(content, "depth"))));
     return job;
-}
-
-static bool is_url(const json_t *url)
-{
-    const char *text = json_string_value(url);
-    size_t size = json_string_length(url);
-
-    for (size_t i = 0; i < size; i++)
-        if ((unsigned char) text[i] <= ' ' || text[i] == 0x7F)
-            return false;
-    return size && size <= URL_MAX;
-}
-
-static bool is_hash_or_missing(const json_t *hash)
-{
-    const char *text = json_string_value(hash);
-
-    return !hash
-           || (text && strlen(text) == FETCH_HASH_SIZE
-               && strspn(text, "0123456789abcdef") == FETCH_HASH_SIZE);
-}
-
-static json_t *bad(const char *flaw)
-{
-    return management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw);
-}
-
-/* Returns what is wrong with the request for a fetch; NULL if nothing is, and
- * its path, which the caller owns. */
-static json_t *read_request(const json_t *content, char **ret_path)
-{
-    const json_t *path = json_object_get(content, "path");
-    const json_t *tag = json_object_get(content, "tag");
-    fault_t fault;
-
-    if (!is_url(json_object_get(content, "url")))
-        return bad("url must be a text of 1 to 2000 bytes without spaces and "
-                   "control characters, as https://data.example/table.csv");
-    if (!is_hash_or_missing(json_object_get(content, "sha256")))
-        return bad("sha256 must be 64 hexadecimal digits, lower case");
-    if (path
-        && (!json_is_string(path)
-            || strlen(json_string_value(path)) != json_string_length(path)))
-        return bad("path must be a text");
-    if (tag && (!json_is_string(tag) || json_string_length(tag) > TAG_MAX))
-        return bad("tag must be a text of at most 64 bytes");
-    if (fetch_name_path(text_of(content, "url"), text_of(content, "path"),
-                        ret_path, &fault)
-        < 0)
-        return bad(fault.text);
-    return NULL;
 }
 
 static json_t *off(const session_entry_t *entry)
@@ -226,26 +163,28 @@ static json_t *off(const session_entry_t *entry)
 }
 
 /* Returns the error for code that may not ask, though clients may. */
-static json_t *off_for_code(const session_entry_t *entry)
+static json_t *off_for_code(const session_entry_t *entry,
+                            const download_kind_t *kind)
 {
     return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
-                            "code in a cell may not fetch files here "
+                            "code in a cell may not fetch here "
                             "(profile/%s/fetch/cells); a client may: `hearth "
-                            "fetch %s URL`",
-                            entry->profile->name, entry->id);
+                            "%s %s URL`",
+                            entry->profile->name,
+                            kind == &fetch_kind ? "fetch" : "clone", entry->id);
 }
 
 /* Returns why there can be no fetch now; NULL if there can. */
 static json_t *refusal(const fetch_jobs_t *self, const session_entry_t *entry,
-                       bool is_code)
+                       const download_kind_t *kind, bool is_code)
 {
     if (!*entry->profile->fetch.allow)
         return off(entry);
     if (is_code && !entry->profile->fetch.serves_cells)
-        return off_for_code(entry);
+        return off_for_code(entry, kind);
     if (session_table_is_closing(self->parts->table))
         return download_lane_stopping(self->lane, false);
-    return download_lane_refuse(self->lane, entry->id, is_code);
+    return download_lane_refuse(self->lane, kind, entry->id, is_code);
 }
 
 /* Takes the asker. */
@@ -254,30 +193,34 @@ static void fetch(fetch_jobs_t *self, const session_entry_t *entry,
 {
     cleanup_free char *path = NULL;
     cleanup_download_asker download_asker_t *asker = taken;
-    json_t *error = read_request(content, &path);
-    const fetch_about_t about = {
-        .session = entry->id,
-        .who = download_asker_who(asker),
-        .url = text_of(content, "url"),
-        .path = path ? path : "",
-    };
+    const download_kind_t *kind = &fetch_kind;
+    json_t *error = fetch_request_read(content, &kind, &path);
 
     if (error) {
         download_asker_answer(asker, error);
         return;
     }
-    error = refusal(self, entry, download_asker_is_code(asker));
+    error = refusal(self, entry, kind, download_asker_is_code(asker));
     if (error) {
+        const fetch_about_t about = {
+            .kind = kind,
+            .session = entry->id,
+            .who = download_asker_who(asker),
+            .url = download_job_text(content, "url"),
+            .path = path,
+        };
+
         fetch_records_note(self->parts, &about, error);
         download_asker_answer(asker, error);
     } else {
-        download_lane_add(self->lane, entry,
-                          describe(self, entry, content, path), &asker);
+        download_lane_add(self->lane, kind, entry,
+                          describe(self, entry, content, kind, path), &asker);
     }
 }
 
 /* A fetch for a list; all members are borrowed. */
 typedef struct {
+    const download_kind_t *kind;
     unsigned number;
     const char *url, *path, *tag, *state;
     const download_progress_t *progress; /* NULL: it does not run */
@@ -290,10 +233,10 @@ static json_t *show(const shown_t *fetch)
         fetch->progress ? fetch->progress : &none;
     cleanup_free char *plain = fetch_records_plain(fetch->url);
     json_t *shown = json_pack(
-        "{s:i,s:s,s:s,s:s,s:s,s:I,s:n,s:s}", "number", (int) fetch->number,
-        "url", plain, "path", fetch->path, "tag", fetch->tag, "state",
-        fetch->state, "bytes", (json_int_t) progress->bytes, "total", "doing",
-        progress->text);
+        "{s:i,s:s,s:s,s:s,s:s,s:s,s:I,s:n,s:s}", "number", (int) fetch->number,
+        "kind", fetch->kind->thing, "url", plain, "path", fetch->path, "tag",
+        fetch->tag, "state", fetch->state, "bytes",
+        (json_int_t) progress->bytes, "total", "doing", progress->text);
 
     if (progress->total > 0)
         json_object_set_new(shown, "total", json_integer(progress->total));
@@ -302,7 +245,8 @@ static json_t *show(const shown_t *fetch)
 
 static json_t *show_placement(const fetch_placement_t *placement)
 {
-    return show(&(shown_t){.number = placement->number,
+    return show(&(shown_t){.kind = placement->kind,
+                           .number = placement->number,
                            .url = placement->url,
                            .path = placement->path,
                            .tag = placement->tag,
@@ -312,10 +256,11 @@ static json_t *show_placement(const fetch_placement_t *placement)
 static json_t *show_job(const download_job_t *job)
 {
     return show(&(shown_t){
+        .kind = job->kind,
         .number = job->number,
-        .url = text_of(job->content, "url"),
-        .path = text_of(job->content, "path"),
-        .tag = text_of(job->content, "tag"),
+        .url = download_job_text(job->content, "url"),
+        .path = download_job_text(job->content, "path"),
+        .tag = download_job_text(job->content, "tag"),
         .state = job->process ? "running" : "waiting",
         .progress =
             job->process ? download_process_progress(job->process) : NULL});
@@ -362,7 +307,7 @@ void fetch_jobs_serve(fetch_jobs_t *self, const json_t *content,
 {
     const session_entry_t *entry =
         session_api_find(self->parts, content, request_p);
-    const char *order = text_of(content, "order");
+    const char *order = download_job_text(content, "order");
 
     if (!entry)
         return;
@@ -375,7 +320,7 @@ void fetch_jobs_serve(fetch_jobs_t *self, const json_t *content,
             strcmp(order, "list") == 0 ? list(self, entry->id)
             : strcmp(order, "cancel") == 0
                 ? cancel(self, entry->id, json_object_get(content, "number"))
-                : bad("order must be fetch, list or cancel"));
+                : fetch_request_bad("order must be fetch, list or cancel"));
 }
 
 void fetch_jobs_call(fetch_jobs_t *self, const session_entry_t *entry,
@@ -387,10 +332,10 @@ void fetch_jobs_call(fetch_jobs_t *self, const session_entry_t *entry,
     download_asker_t *asker =
         download_asker_new_code(self->parts, entry, call->id);
 
-    if (strcmp(text_of(content, "order"), "fetch") == 0) {
+    if (strcmp(download_job_text(content, "order"), "fetch") == 0) {
         fetch(self, entry, content, asker);
         return;
     }
-    download_asker_answer(asker, bad("order must be fetch"));
+    download_asker_answer(asker, fetch_request_bad("order must be fetch"));
     download_asker_destroy(&asker);
 }

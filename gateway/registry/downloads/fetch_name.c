@@ -26,12 +26,22 @@ static void decode(const char *text, size_t size, buffer_t *out)
     }
 }
 
+/* Returns where the path ends without what no repository's name ends with. */
+static size_t without_git(const char *path, size_t end)
+{
+    while (end && path[end - 1] == '/')
+        end--;
+    return end >= 4 && memcmp(path + end - 4, ".git", 4) == 0 ? end - 4 : end;
+}
+
 /* Appends the last part of the URL's path, as text. */
-static int append_name(const char *url, buffer_t *out, fault_t *fault)
+static int append_name(const char *url, bool is_repository, buffer_t *out,
+                       fault_t *fault)
 {
     const char *host = strstr(url, "://");
     const char *path = host ? host + 3 + strcspn(host + 3, "/?#") : "";
-    size_t end = strcspn(path, "?#"), begin = end;
+    size_t whole = strcspn(path, "?#");
+    size_t end = is_repository ? without_git(path, whole) : whole, begin = end;
     cleanup_buffer buffer_t name = BUFFER_EMPTY;
 
     if (!host)
@@ -43,21 +53,22 @@ static int append_name(const char *url, buffer_t *out, fault_t *fault)
     if (name.size > NAME_MAX)
         return fault_set(fault, EINVAL,
                          "the URL's last part has %zu bytes, more than the %d "
-                         "of a file's name: name one by `path` (--into)",
+                         "of a name: give one by `path` (--into)",
                          name.size, NAME_MAX);
     if (!name.size || memchr(name.data, '/', name.size)
         || memchr(name.data, '\0', name.size)
         || (name.size == 1 && name.data[0] == '.')
         || (name.size == 2 && memcmp(name.data, "..", 2) == 0))
         return fault_set(fault, EINVAL,
-                         "the URL has no name for the file: name one by `path` "
-                         "(--into)");
+                         "the URL has no name for the %s: give one by `path` "
+                         "(--into)",
+                         is_repository ? "folder" : "file");
     name_escape(out, name.data, name.size);
     return 0;
 }
 
-int fetch_name_path(const char *url, const char *path, char **ret_path,
-                    fault_t *fault)
+int fetch_name_path(const char *url, const char *path, bool is_repository,
+                    char **ret_path, fault_t *fault)
 {
     cleanup_buffer buffer_t whole = BUFFER_EMPTY;
     cleanup_free char *bytes = NULL;
@@ -66,13 +77,15 @@ int fetch_name_path(const char *url, const char *path, char **ret_path,
 
     buffer_append(&whole, path, size);
     if ((!size || path[size - 1] == '/')
-        && (r = append_name(url, &whole, fault)) < 0)
+        && (r = append_name(url, is_repository, &whole, fault)) < 0)
         return r;
     r = name_path((const char *) whole.data, whole.size, &bytes, fault);
     if (r < 0)
         return r;
     if (!*bytes)
-        return fault_set(fault, EINVAL, "`path` names no file");
+        return fault_set(fault, EINVAL,
+                         "`path` names the workspace itself: name a %s in it",
+                         is_repository ? "folder" : "file");
     *ret_path = name_text(bytes);
     return 0;
 }

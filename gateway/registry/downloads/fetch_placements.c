@@ -7,6 +7,8 @@
 #include "gateway/files/actor.h"
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/core/session_table.h"
+#include "gateway/registry/downloads/clone_answer.h"
+#include "gateway/registry/downloads/download_job.h"
 #include "gateway/registry/downloads/fetch_answer.h"
 #include "gateway/registry/downloads/fetch_records.h"
 
@@ -22,16 +24,9 @@ struct fetch_placements {
     fetch_placement_t *first;      /* owned */
 };
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
 static bool is_ok(const json_t *reply)
 {
-    return strcmp(text_of(reply, "status"), "ok") == 0;
+    return strcmp(download_job_text(reply, "status"), "ok") == 0;
 }
 
 static void placement_destroy(fetch_placement_t **self_p)
@@ -41,6 +36,8 @@ static void placement_destroy(fetch_placement_t **self_p)
     if (!self)
         return;
     download_asker_destroy(&self->asker);
+    json_decref(self->ref);
+    json_decref(self->depth);
     json_decref(self->reply);
     json_decref(self->ended);
     free(self->tag);
@@ -84,7 +81,8 @@ static json_t *gone(const char *session)
 
 /* Returns why the worker's file cannot be copied; NULL if it can. Records and
  * the reply have the size that the worker says. */
-static json_t *check_file(int file, const json_t *reply)
+static json_t *check_file(const download_kind_t *kind, int file,
+                          const json_t *reply)
 {
     json_int_t said = json_integer_value(json_object_get(reply, "size"));
     struct stat about;
@@ -92,14 +90,14 @@ static json_t *check_file(int file, const json_t *reply)
 
     if (fstat(file, &about) < 0 || !S_ISREG(about.st_mode) || flags < 0
         || (flags & O_ACCMODE) != O_RDONLY || (flags & O_PATH))
-        return download_answer_error(&fetch_kind, "Failed",
-                                     "the fetch worker gave no plain file");
+        return download_answer_error(kind, "Failed", "%s gave no plain file",
+                                     kind->worker);
     if (about.st_size != said)
-        return download_answer_error(&fetch_kind, "Failed",
-                                     "the fetch worker gave a file of %" PRId64
-                                     " bytes, and said "
-                                     "that it has %" PRId64,
-                                     (int64_t) about.st_size, (int64_t) said);
+        return download_answer_error(kind, "Failed",
+                                     "%s gave a file of %" PRId64
+                                     " bytes, and said that it has %" PRId64,
+                                     kind->worker, (int64_t) about.st_size,
+                                     (int64_t) said);
     return NULL;
 }
 
@@ -107,11 +105,20 @@ static json_t *check_file(int file, const json_t *reply)
 static json_t *describe_placement(const fetch_placement_t *placement)
 {
     cleanup_free char *plain = fetch_records_plain(placement->url);
+    const json_t *reply = placement->reply;
 
-    return json_pack("{s:s,s:{s:s,s:O},s:{s:s}}", "path", placement->path,
-                     "details", "url", plain, "sha256",
-                     json_object_get(placement->reply, "sha256"), "journaled",
-                     "url", placement->url);
+    if (placement->kind == &fetch_kind)
+        return json_pack("{s:s,s:{s:s,s:O},s:{s:s}}", "path", placement->path,
+                         "details", "url", plain, "sha256",
+                         json_object_get(reply, "sha256"), "journaled", "url",
+                         placement->url);
+    return json_pack(
+        "{s:s,s:{s:O,s:O},s:{s:s,s:O,s:O},s:{s:s,s:O,s:O}}", "path",
+        placement->path, "usage", "bytes", json_object_get(reply, "bytes"),
+        "files", json_object_get(reply, "files"), "details", "url", plain,
+        "commit", json_object_get(reply, "commit"), "branch",
+        json_object_get(reply, "branch"), "journaled", "url", placement->url,
+        "ref", placement->ref, "depth", placement->depth);
 }
 
 /* Lets the files thread copy the file; returns why it cannot, NULL if it can.
@@ -121,7 +128,7 @@ static json_t *place(fetch_placements_t *self,
 {
     const session_entry_t *entry =
         session_table_find(self->parts->table, placement->session);
-    json_t *error = check_file(*file_p, placement->reply);
+    json_t *error = check_file(placement->kind, *file_p, placement->reply);
 
     if (error)
         return error;
@@ -135,6 +142,7 @@ static json_t *place(fetch_placements_t *self,
                    entry->limits.workspace_files},
         .content = describe_placement(placement),
         .number = placement->number,
+        .is_tree = placement->kind == &clone_kind,
     };
     if (files_place(self->parts->files, &how, file_p))
         return NULL;
@@ -148,6 +156,7 @@ static void finish(fetch_placements_t *self, fetch_placement_t *placement,
                    json_t *reply)
 {
     const fetch_about_t about = {
+        .kind = placement->kind,
         .session = placement->session,
         .who = download_asker_who(placement->asker),
         .url = placement->url,
@@ -158,6 +167,19 @@ static void finish(fetch_placements_t *self, fetch_placement_t *placement,
     download_asker_answer(placement->asker, reply);
 }
 
+/* Returns the reply for what is in the workspace now. */
+static json_t *done(const fetch_placement_t *placement)
+{
+    json_t *reply = json_copy(placement->reply);
+
+    json_object_set_new(reply, "path", json_string(placement->path));
+    json_object_set_new(reply, "url", json_string(placement->url));
+    /* Of a tree it is that of the file that it comes in. */
+    if (placement->kind == &clone_kind)
+        json_object_del(reply, "size");
+    return reply;
+}
+
 void fetch_placements_add(fetch_placements_t *self, download_job_t *job,
                           json_t *reply)
 {
@@ -165,13 +187,16 @@ void fetch_placements_add(fetch_placements_t *self, download_job_t *job,
     cleanup_fd int file = -1;
     json_t *error = NULL;
 
+    placement->kind = job->kind;
     placement->number = job->number;
     snprintf(placement->session, sizeof placement->session, "%s", job->session);
-    placement->url = mem_text(text_of(job->content, "url"));
-    placement->path = mem_text(text_of(job->content, "path"));
-    placement->tag = mem_text(text_of(job->content, "tag"));
+    placement->url = mem_text(download_job_text(job->content, "url"));
+    placement->path = mem_text(download_job_text(job->content, "path"));
+    placement->tag = mem_text(download_job_text(job->content, "tag"));
     placement->asker = take_ptr(job->asker);
     placement->reply = reply;
+    placement->ref = json_incref(json_object_get(job->content, "ref"));
+    placement->depth = json_incref(json_object_get(job->content, "depth"));
     if (is_ok(reply)) {
         file = download_process_take_file(job->process);
         error = place(self, placement, &file);
@@ -196,11 +221,7 @@ void fetch_placements_on_placed(fetch_placements_t *self, uint64_t number,
 
         *at = placement->next;
         if (is_ok(answer)) {
-            json_object_set_new(placement->reply, "path",
-                                json_string(placement->path));
-            json_object_set_new(placement->reply, "url",
-                                json_string(placement->url));
-            finish(self, placement, json_incref(placement->reply));
+            finish(self, placement, done(placement));
         } else {
             finish(self, placement,
                    json_incref(placement->ended ? placement->ended : answer));

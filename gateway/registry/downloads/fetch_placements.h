@@ -1,6 +1,6 @@
-/* Files that workers have brought, on their way into workspaces: each is copied
- * by the files thread, and its fetch is answered then. Lives in the main
- * thread. */
+/* What workers have brought, on its way into workspaces: a file each, or a file
+ * that has a tree. The files thread copies it, and its fetch is answered then.
+ * Lives in the main thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_PLACEMENTS_H
 #define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_PLACEMENTS_H
 
@@ -15,11 +15,13 @@ typedef struct fetch_placements fetch_placements_t;
 /* A file that is being copied. Its members are read by others. */
 typedef struct fetch_placement {
     struct fetch_placement *next; /* owned */
+    const download_kind_t *kind;  /* static */
     unsigned number;              /* of the job */
     char session[SESSION_ID_MAX];
     char *url;               /* owned */
     char *path;              /* owned */
     char *tag;               /* owned */
+    json_t *ref, *depth;     /* owned; of a repository, else NULL */
     download_asker_t *asker; /* owned */
     json_t *reply;           /* owned; to be completed */
     json_t *ended;           /* owned; why it was given up, or NULL */

@@ -3,17 +3,12 @@
 
 #include "base/buffer.h"
 #include "gateway/audit/audit.h"
+#include "gateway/registry/downloads/download_job.h"
+#include "gateway/registry/downloads/fetch_answer.h"
 #include "gateway/registry/downloads/session_note.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
 
 char *fetch_records_plain(const char *url)
 {
@@ -32,14 +27,27 @@ char *fetch_records_plain(const char *url)
                       url + last);
 }
 
+/* Returns what the notebook says of it, which the caller owns. */
+static char *describe_done(const fetch_about_t *about, const json_t *reply)
+{
+    cleanup_free char *url = fetch_records_plain(about->url);
+    const char *branch = download_job_text(reply, "branch");
+
+    if (about->kind == &fetch_kind)
+        return mem_format(
+            "fetched %s -> %s (%" PRIu64 " bytes, SHA-256 %s)", url,
+            about->path,
+            (uint64_t) json_integer_value(json_object_get(reply, "size")),
+            download_job_text(reply, "sha256"));
+    return mem_format("cloned %s -> %s (commit %s%s%s)", url, about->path,
+                      download_job_text(reply, "commit"),
+                      *branch ? ", branch " : "", branch);
+}
+
 static void note_done(const registry_parts_t *parts, const fetch_about_t *about,
                       const json_t *reply)
 {
-    cleanup_free char *url = fetch_records_plain(about->url);
-    cleanup_free char *text = mem_format(
-        "fetched %s -> %s (%" PRIu64 " bytes, SHA-256 %s)", url, about->path,
-        (uint64_t) json_integer_value(json_object_get(reply, "size")),
-        text_of(reply, "sha256"));
+    cleanup_free char *text = describe_done(about, reply);
 
     session_note_add(parts, about->session, text);
 }
@@ -48,22 +56,23 @@ static void note_failure(const registry_parts_t *parts,
                          const fetch_about_t *about, const json_t *reply)
 {
     cleanup_free char *url = fetch_records_plain(about->url);
-    const char *ename = text_of(reply, "ename");
+    const char *ename = download_job_text(reply, "ename");
     bool is_refused = strcmp(ename, "FetchRefused") == 0
                       || strcmp(ename, "FetchInvalid") == 0
                       || strcmp(ename, "FetchOff") == 0;
 
     audit_writer_note_by(parts->audit, about->who, "fetch", about->session,
                          is_refused ? "refused" : "failed",
-                         json_pack("{s:s,s:s,s:s,s:s}", "url", url, "path",
+                         json_pack("{s:s,s:s,s:s,s:s,s:s}", "kind",
+                                   about->kind->thing, "url", url, "path",
                                    about->path, "ename", ename, "text",
-                                   text_of(reply, "evalue")));
+                                   download_job_text(reply, "evalue")));
 }
 
 void fetch_records_note(const registry_parts_t *parts,
                         const fetch_about_t *about, const json_t *reply)
 {
-    if (strcmp(text_of(reply, "status"), "ok") == 0)
+    if (strcmp(download_job_text(reply, "status"), "ok") == 0)
         note_done(parts, about, reply);
     else
         note_failure(parts, about, reply);

@@ -5,11 +5,13 @@
 #define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_RECORDS_H
 
 #include "gateway/registry/core/parts.h"
+#include "gateway/registry/downloads/download_answer.h"
 
 #include <jansson.h>
 
 /* A fetch; all members are borrowed. */
 typedef struct {
+    const download_kind_t *kind;
     const char *session; /* its id */
     const char *who;     /* asked for it, as in the audit log */
     const char *url;

@@ -8,10 +8,10 @@
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/core/session_table.h"
 #include "gateway/registry/downloads/download_asker.h"
+#include "gateway/registry/downloads/download_job.h"
 #include "gateway/registry/downloads/download_lane.h"
 #include "gateway/registry/downloads/packages_answer.h"
 #include "gateway/registry/downloads/packages_records.h"
-#include "gateway/registry/launch/launch_users.h"
 #include "gateway/registry/sessions/session_api.h"
 #include "gateway/registry/storage/packages_folder.h"
 
@@ -31,13 +31,6 @@ struct packages_jobs {
     download_lane_t *lists;        /* owned */
 };
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
 /* Answers a job of a list. */
 static void on_listed(void *arg, download_job_t *job, json_t *reply)
 {
@@ -52,7 +45,7 @@ static void on_written(void *arg, download_job_t *job, json_t *reply)
     const packages_job_about_t about = {
         .session = job->session,
         .who = download_asker_who(job->asker),
-        .order = text_of(job->content, "order"),
+        .order = download_job_text(job->content, "order"),
         .names = json_object_get(job->content, "names"),
     };
 
@@ -65,7 +58,6 @@ packages_jobs_t *packages_jobs_new(const registry_parts_t *parts,
 {
     packages_jobs_t *self = mem_new(sizeof *self);
     download_lane_start_t start = {
-        .kind = &packages_kind,
         .package_folder = package_folder,
         .running_max = WRITES_MAX,
         .waiting_max = WAITING,
@@ -112,15 +104,6 @@ void packages_jobs_stop(packages_jobs_t *self)
     download_lane_stop(self->lists);
 }
 
-static json_t *list_new(char *const *texts)
-{
-    json_t *list = json_array();
-
-    for (; texts && *texts; texts++)
-        json_array_append_new(list, json_string(*texts));
-    return list;
-}
-
 /* Returns what the worker gets (docs/design/PROTOCOL.downloads.md). */
 static json_t *describe(const packages_jobs_t *self,
                         const session_entry_t *entry, const json_t *content)
@@ -128,8 +111,6 @@ static json_t *describe(const packages_jobs_t *self,
     const options_t *options = self->parts->options;
     const profile_t *profile = entry->profile;
     const profile_packages_t *packages = &profile->packages;
-    const download_users_t users =
-        launch_users_of_downloads(self->parts->users);
     const packages_folder_t *place = self->parts->packages_folder;
     const json_t *names = json_object_get(content, "names");
     cleanup_free char *folder = packages_folder_session(place, entry->packages);
@@ -137,22 +118,20 @@ static json_t *describe(const packages_jobs_t *self,
     cleanup_free char *uv = options->packages_uv
                                 ? mem_text(options->packages_uv)
                                 : packages_place_uv(options, profile);
-    json_t *job = json_pack(
-        "{s:O,s:o,s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:I,s:s,s:o,s:o,s:I,s:I}",
-        "order", json_object_get(content, "order"), "names",
-        names ? json_deep_copy(names) : json_array(), "session", folder, "work",
-        packages_folder_work(place), "profile", profile->name, "index",
-        packages->index, "hosts", list_new(packages->hosts), "allow",
-        list_new(packages->allow), "deny", list_new(packages->deny), "cooldown",
-        (json_int_t) (packages->cooldown_ms / 1000), "max_bytes",
-        (json_int_t) packages->max_bytes, "max_files",
-        (json_int_t) packages->max_files, "uv", uv ? uv : "", "accept",
-        list_new(profile->accept), "without", list_new(profile->without), "uid",
-        (json_int_t) users.sandbox_uid, "gid", (json_int_t) users.sandbox_gid);
+    json_t *job = download_job_new(self->parts, profile,
+                                   download_job_text(content, "order"),
+                                   packages_folder_work(place));
 
-    if (users.has_own)
-        json_object_set_new(job, "mapper",
-                            json_integer(PYTHON_PROCESS_MAPPER_FD));
+    json_object_update_new(
+        job, json_pack("{s:o,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:I,s:s}", "names",
+                       names ? json_deep_copy(names) : json_array(), "session",
+                       folder, "index", packages->index, "hosts",
+                       download_job_list(packages->hosts), "allow",
+                       download_job_list(packages->allow), "deny",
+                       download_job_list(packages->deny), "cooldown",
+                       (json_int_t) (packages->cooldown_ms / 1000), "max_bytes",
+                       (json_int_t) packages->max_bytes, "max_files",
+                       (json_int_t) packages->max_files, "uv", uv ? uv : ""));
     return job;
 }
 
@@ -181,13 +160,13 @@ static bool are_names(const json_t *names)
 
 static bool is_list(const json_t *content)
 {
-    return strcmp(text_of(content, "order"), "list") == 0;
+    return strcmp(download_job_text(content, "order"), "list") == 0;
 }
 
 /* Returns what is wrong with the request; NULL if nothing is. */
 static const char *find_flaw(const json_t *content)
 {
-    const char *order = text_of(content, "order");
+    const char *order = download_job_text(content, "order");
     const json_t *names = json_object_get(content, "names");
 
     if (is_list(content))
@@ -229,7 +208,8 @@ static json_t *off(const session_entry_t *entry)
 static json_t *off_for_code(const session_entry_t *entry, const json_t *content)
 {
     const char *profile = entry->profile->name;
-    const char *what = is_list(content) ? "add" : text_of(content, "order");
+    const char *what =
+        is_list(content) ? "add" : download_job_text(content, "order");
 
     return management_error(
         "PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
@@ -255,7 +235,7 @@ static json_t *refusal(const packages_jobs_t *self,
         return off_for_code(entry, content);
     if (session_table_is_closing(self->parts->table))
         return download_lane_stopping(lane, false);
-    return download_lane_refuse(lane, entry->id, is_code);
+    return download_lane_refuse(lane, &packages_kind, entry->id, is_code);
 }
 
 /* Records that code was refused what it asked for. */
@@ -266,8 +246,9 @@ static void note_refusal(const packages_jobs_t *self,
     const packages_job_about_t about = {
         .session = entry->id,
         .who = AUDIT_KERNEL,
-        .order =
-            strcmp(text_of(content, "order"), "remove") == 0 ? "remove" : "add",
+        .order = strcmp(download_job_text(content, "order"), "remove") == 0
+                     ? "remove"
+                     : "add",
         .names = json_object_get(content, "names"),
     };
 
@@ -287,7 +268,7 @@ static void take(packages_jobs_t *self, const session_entry_t *entry,
     if (error)
         download_asker_answer(taken, error);
     else
-        download_lane_add(lane_of(self, content), entry,
+        download_lane_add(lane_of(self, content), &packages_kind, entry,
                           describe(self, entry, content), &taken);
 }
 

@@ -3,19 +3,13 @@
 
 #include "base/buffer.h"
 #include "gateway/audit/audit.h"
+#include "gateway/registry/downloads/download_job.h"
 #include "gateway/registry/downloads/session_note.h"
 
 #include <string.h>
 
 /* Bytes of names in one record, which holds 16 KiB with all its escapes. */
 #define NAMES_BYTES 2048
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
 
 /* The lists of an answer that are changes, by their audit outcomes. */
 static const char *const changes[] = {"added", "changed", "removed"};
@@ -28,26 +22,27 @@ static void note_change(const registry_parts_t *parts,
 
     audit_writer_note_by(
         parts->audit, about->who, "package", about->session, outcome,
-        json_pack("{s:s,s:O?,s:O*}", "package", text_of(package, "name"),
-                  "version", version ? version : json_object_get(package, "to"),
-                  "from", json_object_get(package, "from")));
+        json_pack("{s:s,s:O?,s:O*}", "package",
+                  download_job_text(package, "name"), "version",
+                  version ? version : json_object_get(package, "to"), "from",
+                  json_object_get(package, "from")));
 }
 
 /* Writes "added humanize 4.17.0, changed x 1.0 -> 1.1". */
 static void describe_change(const char *verb, const json_t *package,
                             buffer_t *out)
 {
-    const char *from = text_of(package, "from");
+    const char *from = download_job_text(package, "from");
 
     buffer_text(out, out->size ? ", " : "packages: ");
     buffer_text(out, verb);
     buffer_text(out, " ");
-    buffer_text(out, text_of(package, "name"));
+    buffer_text(out, download_job_text(package, "name"));
     buffer_text(out, " ");
-    buffer_text(out, *from ? from : text_of(package, "version"));
+    buffer_text(out, *from ? from : download_job_text(package, "version"));
     if (*from) {
         buffer_text(out, " -> ");
-        buffer_text(out, text_of(package, "to"));
+        buffer_text(out, download_job_text(package, "to"));
     }
 }
 
@@ -87,7 +82,7 @@ static json_t *first_names(const json_t *names)
 static void note_failure(const registry_parts_t *parts,
                          const packages_job_about_t *about, const json_t *reply)
 {
-    const char *ename = text_of(reply, "ename");
+    const char *ename = download_job_text(reply, "ename");
     bool is_refused = strcmp(ename, "PackagesRefused") == 0
                       || strcmp(ename, "PackagesOff") == 0;
 
@@ -97,14 +92,14 @@ static void note_failure(const registry_parts_t *parts,
         json_pack("{s:s,s:o,s:I,s:s,s:s}", "order", about->order, "names",
                   first_names(about->names), "count",
                   (json_int_t) json_array_size(about->names), "ename", ename,
-                  "text", text_of(reply, "evalue")));
+                  "text", download_job_text(reply, "evalue")));
 }
 
 void packages_records_note(const registry_parts_t *parts,
                            const packages_job_about_t *about,
                            const json_t *reply)
 {
-    if (strcmp(text_of(reply, "status"), "ok") == 0)
+    if (strcmp(download_job_text(reply, "status"), "ok") == 0)
         note_changes(parts, about, reply);
     else
         note_failure(parts, about, reply);

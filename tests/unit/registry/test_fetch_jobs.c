@@ -1,115 +1,11 @@
-/* Fetches: what the worker gets, how its file comes into the workspace, which
- * run and which wait, and what ends them. Workers and the files thread are
- * records. */
-#include "gateway/registry/downloads/fetch_jobs.h"
-
-#include "base/buffer.h"
+/* Fetches: what the worker gets, which run and which wait, what is refused, and
+ * what ends them. Workers and the files thread are records. */
+#include "base/cleanup.h"
 #include "gateway/registry/downloads/fetch_records.h"
-#include "tests/lib/descriptors.h"
-#include "tests/lib/download_fakes.h"
+#include "tests/lib/fetch_steps.h"
 #include "tests/lib/test.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#define DID(text)      assert_string_equal(deeds_take(), text)
-#define ANSWERED(text) assert_string_equal(rig_answers(), text)
-#define HASH           "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-#define OK                                                                     \
-    "{\"status\":\"ok\",\"sha256\":\"" HASH "\",\"size\":4,\"cached\":false,"  \
-    "\"encoding\":\"\"}"
-#define ERROR(ename)                                                           \
-    "{\"status\":\"error\",\"ename\":\"" ename "\",\"evalue\":\"no\","         \
-    "\"exit_code\":1}"
-
-static char place[] = "a.example";
-static char *places[] = {place, NULL};
-
-static fetch_jobs_t *jobs(void)
-{
-    return download_fakes.parts->fetches;
-}
-
-static void fetch(const char *session, const char *url)
-{
-    cleanup_free char *text = mem_format(
-        "{\"id\":\"%s\",\"order\":\"fetch\",\"url\":\"%s\"}", session, url);
-
-    download_fakes_fetch(text);
-}
-
-/* Returns a file of that many bytes that is open for reading. */
-static int file_of(int size)
-{
-    int made = memfd_create("fetched", MFD_CLOEXEC);
-    cleanup_free char *path = mem_format("/proc/self/fd/%d", made);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-
-    assert_true(file >= 0);
-    assert_int_equal(ftruncate(made, size), 0);
-    close(made);
-    return file;
-}
-
-/* Has a worker answer with a file. */
-static void bring(size_t at)
-{
-    download_fakes.file = file_of(4);
-    download_fakes_answer(at, OK);
-    assert_int_equal(download_fakes.file, -1);
-}
-
-static void placed(const char *answer)
-{
-    fetch_jobs_on_placed(jobs(), download_fakes.placed,
-                         json_loads(answer, 0, NULL));
-}
-
-static int begin(void **state)
-{
-    int r = download_fakes_begin(state);
-
-    fake_profile.fetch =
-        (profile_fetch_t){.allow = places, .max_bytes = 9, .serves_cells = 1};
-    return r;
-}
-
-static int end(void **state)
-{
-    fake_profile.fetch = (profile_fetch_t){0};
-    return download_fakes_end(state);
-}
-
-/* As an example of use. */
-static void a_file_is_answered_when_it_is_in_the_workspace(void **state)
-{
-    size_t files = open_files();
-
-    (void) state;
-    fetch("aa1", "https://a.example/t.csv?key=secret#x");
-    DID("start https://a.example/t.csv?key=secret#x");
-    bring(0);
-    DID("place for uid=7 in /state/aa1/workspace of aa1, 0 bytes: "
-        "{\"details\": {\"sha256\": "
-        "\"" HASH "\", \"url\": \"https://a.example/t.csv\"}, \"journaled\": "
-        "{\"url\": \"https://a.example/t.csv?key=secret#x\"}, \"path\": "
-        "\"t.csv\"}");
-    ANSWERED("");
-    download_fakes_leave(0);
-    DID("destroy https://a.example/t.csv?key=secret#x");
-    assert_string_equal(fake_said(), "");
-    placed("{\"status\":\"ok\",\"size\":4}");
-    assert_string_equal(
-        fake_answered(),
-        "0 {\"cached\":false,\"encoding\":\"\",\"path\":\"t.csv\",\"sha256\":"
-        "\"" HASH "\",\"size\":4,\"status\":\"ok\",\"url\":"
-        "\"https://a.example/t.csv?key=secret#x\"}");
-    assert_string_equal(fake_said(), "aa1 NOTE");
-    DID("");
-    assert_int_equal(open_files(), files);
-}
 
 static void what_the_worker_gets(void **state)
 {
@@ -133,7 +29,7 @@ static void what_the_worker_gets(void **state)
         text,
         "{\"accept\": [], \"allow\": [\"a.example\"], \"ca_file\": "
         "\"/ca\", \"cache_bytes\": 36, \"deny\": [\"b.example\"], \"gid\": 8, "
-        "\"mapper\": 4, "
+        "\"kind\": \"file\", \"mapper\": 4, "
         "\"max_bytes\": 9, \"order\": \"fetch\", \"path\": \"data/x\", "
         "\"private\": [\"10.0.0.0/8\"], \"profile\": \"python3\", "
         "\"sha256\": \"" HASH "\", \"tag\": \"mine\", \"uid\": 7, \"url\": "
@@ -152,7 +48,7 @@ static void a_failure_has_a_record(void **state)
     deeds_forget();
     download_fakes_answer(0, ERROR("FetchRefused"));
     DID("audit fetch refused by uid=7 of aa1: {\"ename\": \"FetchRefused\", "
-        "\"path\": \"x\", \"text\": \"no\", \"url\": "
+        "\"kind\": \"file\", \"path\": \"x\", \"text\": \"no\", \"url\": "
         "\"https://b.example/x\"}");
     ANSWERED("FetchRefused");
     download_fakes_leave(0);
@@ -160,78 +56,11 @@ static void a_failure_has_a_record(void **state)
     deeds_forget();
     download_fakes_answer(1, ERROR("FetchFailed"));
     DID("audit fetch failed by uid=7 of aa1: {\"ename\": \"FetchFailed\", "
-        "\"path\": \"x\", \"text\": \"no\", \"url\": "
+        "\"kind\": \"file\", \"path\": \"x\", \"text\": \"no\", \"url\": "
         "\"https://b.example/x\"}");
     ANSWERED("FetchFailed");
     download_fakes_leave(1);
     assert_string_equal(fake_said(), "");
-}
-
-static void a_file_that_does_not_fit(void **state)
-{
-    (void) state;
-    fetch("aa1", "https://a.example/x");
-    bring(0);
-    deeds_forget();
-    placed(ERROR("WorkspaceFull"));
-    ANSWERED("WorkspaceFull");
-    DID("audit fetch failed by uid=7 of aa1: {\"ename\": \"WorkspaceFull\", "
-        "\"path\": \"x\", \"text\": \"no\", \"url\": "
-        "\"https://a.example/x\"}");
-    assert_string_equal(fake_said(), "");
-    placed("{\"status\":\"ok\"}"); /* nothing waits for it */
-    download_fakes_leave(0);
-    ANSWERED("");
-}
-
-static void what_is_no_plain_file_is_not_placed(void **state)
-{
-    static const struct {
-        const char *path;
-        int flags;
-    } cases[] = {
-        {"/", O_RDONLY},
-        {"/dev/null", O_RDONLY},
-        {"/proc/self/exe", O_PATH},
-    };
-    size_t files = open_files();
-
-    (void) state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        fetch("aa1", "https://a.example/x");
-        download_fakes.file = open(cases[i].path, cases[i].flags | O_CLOEXEC);
-        download_fakes_answer(i, OK);
-        ANSWERED("FetchFailed");
-        download_fakes_leave(i);
-    }
-    assert_int_equal(download_fakes.placed, 0);
-    assert_int_equal(open_files(), files);
-}
-
-static void the_worker_says_the_files_size(void **state)
-{
-    (void) state;
-    fetch("aa1", "https://a.example/x");
-    download_fakes.file = file_of(5);
-    download_fakes_answer(0, OK);
-    assert_string_equal(
-        fake_answered(),
-        "0 {\"ename\":\"FetchFailed\",\"evalue\":\"the fetch worker gave a "
-        "file of 5 bytes, and said that it has 4\",\"exit_code\":1,\"status\":"
-        "\"error\"}");
-    assert_int_equal(download_fakes.placed, 0);
-    download_fakes_leave(0);
-}
-
-static void too_many_files_wait(void **state)
-{
-    (void) state;
-    fetch("aa1", "https://a.example/x");
-    rig_outside.is_files_busy = true;
-    bring(0);
-    rig_outside.is_files_busy = false;
-    ANSWERED("FilesBusy");
-    download_fakes_leave(0);
 }
 
 /* Two of a session run, four in all. */
@@ -304,16 +133,20 @@ static void fetches_are_listed(void **state)
     assert_string_equal(
         fake_answered(),
         "0 {\"fetches\":["
-        "{\"bytes\":0,\"doing\":\"\",\"number\":1,\"path\":\"x\",\"state\":"
+        "{\"bytes\":0,\"doing\":\"\",\"kind\":\"file\",\"number\":1,\"path\":"
+        "\"x\",\"state\":"
         "\"copying\",\"tag\":\"\",\"total\":null,\"url\":\"https://a.example/"
         "x\"},"
-        "{\"bytes\":7,\"doing\":\"asking\",\"number\":2,\"path\":\"y\","
+        "{\"bytes\":7,\"doing\":\"asking\",\"kind\":\"file\",\"number\":2,"
+        "\"path\":\"y\","
         "\"state\":\"running\",\"tag\":\"\",\"total\":10,\"url\":\"https://"
         "a.example/y\"},"
-        "{\"bytes\":7,\"doing\":\"asking\",\"number\":3,\"path\":\"y\","
+        "{\"bytes\":7,\"doing\":\"asking\",\"kind\":\"file\",\"number\":3,"
+        "\"path\":\"y\","
         "\"state\":\"running\",\"tag\":\"mine\",\"total\":10,\"url\":\"https://"
         "a.example/y\"},"
-        "{\"bytes\":0,\"doing\":\"\",\"number\":4,\"path\":\"z\",\"state\":"
+        "{\"bytes\":0,\"doing\":\"\",\"kind\":\"file\",\"number\":4,\"path\":"
+        "\"z\",\"state\":"
         "\"waiting\",\"tag\":\"\",\"total\":null,\"url\":\"https://a.example/"
         "z\"}],"
         "\"status\":\"ok\"}");
@@ -355,45 +188,6 @@ static void the_session_ends(void **state)
     download_fakes_leave(1);
 }
 
-/* The copy may be done before it hears of that: then it is answered so. */
-static void the_session_ends_while_the_file_is_copied(void **state)
-{
-    (void) state;
-    fetch("aa1", "https://a.example/x");
-    bring(0);
-    download_fakes_leave(0);
-    deeds_forget();
-    fetch_jobs_on_gone(jobs(), "bb2");
-    DID("");
-    fetch_jobs_on_gone(jobs(), "aa1");
-    DID("give up 1");
-    ANSWERED("");
-    placed(ERROR("FileCancelled"));
-    ANSWERED("SessionGone");
-    fetch("bb2", "https://a.example/y");
-    bring(1);
-    download_fakes_leave(1);
-    fetch_jobs_on_gone(jobs(), "bb2");
-    placed("{\"status\":\"ok\"}");
-    ANSWERED("ok");
-}
-
-static void a_copy_is_cancelled(void **state)
-{
-    (void) state;
-    fetch("aa1", "https://a.example/x");
-    bring(0);
-    download_fakes_leave(0);
-    deeds_forget();
-    download_fakes_fetch("{\"id\":\"bb2\",\"order\":\"cancel\",\"number\":1}");
-    ANSWERED("FetchUnknown");
-    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"cancel\",\"number\":1}");
-    ANSWERED("ok");
-    DID("give up 1");
-    placed(ERROR("FileCancelled"));
-    ANSWERED("FetchCancelled");
-}
-
 /* A user and a password are as secret as a query. */
 static void secrets_of_urls_are_not_recorded(void **state)
 {
@@ -413,21 +207,6 @@ static void secrets_of_urls_are_not_recorded(void **state)
 
         assert_string_equal(plain, cases[i][1]);
     }
-}
-
-/* The worker has the file, and there is no workspace for it any more. */
-static void the_session_ends_before_the_file_is_placed(void **state)
-{
-    session_entry_t *entry =
-        session_table_find(download_fakes.parts->table, "aa1");
-
-    (void) state;
-    fetch("aa1", "https://a.example/x");
-    session_table_remove(download_fakes.parts->table, &entry);
-    bring(0);
-    ANSWERED("SessionGone");
-    assert_int_equal(download_fakes.placed, 0);
-    download_fakes_leave(0);
 }
 
 static void the_gateway_stops(void **state)
@@ -472,31 +251,19 @@ static void what_is_refused(void **state)
     DID("");
     download_fakes_fetch("{\"id\":\"zz9\",\"order\":\"list\"}");
     ANSWERED("UnknownSession");
-    places[0] = NULL;
+    fetch_places[0] = NULL;
     fetch("aa1", "https://a.example/x");
-    places[0] = place;
     assert_string_equal(
         fake_answered(),
         "0 {\"ename\":\"FetchOff\",\"evalue\":\"sessions of profile python3 "
         "fetch nothing: the operator can name hosts in "
         "profile/python3/fetch/allow\",\"exit_code\":5,\"status\":\"error\"}");
     DID("audit fetch refused by uid=7 of aa1: {\"ename\": \"FetchOff\", "
-        "\"path\": \"x\", \"text\": \"sessions of profile python3 fetch "
+        "\"kind\": \"file\", \"path\": \"x\", \"text\": \"sessions of profile "
+        "python3 fetch "
         "nothing: the operator can name hosts in "
         "profile/python3/fetch/allow\", \"url\": \"https://a.example/x\"}");
     assert_int_equal(download_fakes.started, 0);
-}
-
-static void call(uint64_t id, const char *arguments)
-{
-    cleanup_free char *text =
-        mem_format("{\"call\":%d,\"name\":\"hearth:fetch\",\"arguments\":%s,"
-                   "\"request\":7,\"seconds_left\":9}",
-                   (int) id, arguments);
-    const session_call_t made = {.text = text, .id = id};
-
-    fetch_jobs_call(
-        jobs(), session_table_find(download_fakes.parts->table, "aa1"), &made);
 }
 
 /* The answer is the call's result, as a client gets it. */
@@ -536,7 +303,7 @@ static void what_code_asks_is_refused(void **state)
     fake_profile.fetch.serves_cells = 0;
     call(7, "{\"order\":\"fetch\",\"url\":\"https://a.example/x\"}");
     assert_non_null(strstr(fake_said(),
-                           "code in a cell may not fetch files here "
+                           "code in a cell may not fetch here "
                            "(profile/python3/fetch/cells); a client may: "
                            "`hearth fetch aa1 URL`"));
     assert_non_null(strstr(deeds_take(), "audit fetch refused by kernel"));
@@ -561,33 +328,23 @@ static void a_long_url(void **state)
     assert_int_equal(download_fakes.started, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_file_is_answered_when_it_is_in_the_workspace),
-        TEST(what_the_worker_gets),
-        TEST(a_failure_has_a_record),
-        TEST(a_file_that_does_not_fit),
-        TEST(what_is_no_plain_file_is_not_placed),
-        TEST(the_worker_says_the_files_size),
-        TEST(too_many_files_wait),
-        TEST(some_run_and_some_wait),
-        TEST(a_url_is_fetched_once_at_a_time),
-        TEST(too_many_of_a_session_wait),
-        TEST(fetches_are_listed),
-        TEST(a_fetch_is_cancelled),
-        TEST(the_session_ends),
-        TEST(the_session_ends_while_the_file_is_copied),
-        TEST(a_copy_is_cancelled),
-        TEST(secrets_of_urls_are_not_recorded),
-        TEST(the_session_ends_before_the_file_is_placed),
-        TEST(the_gateway_stops),
-        TEST(what_is_refused),
-        TEST(code_asks),
-        TEST(what_code_asks_is_refused),
-        TEST(a_long_url),
+        FETCH_TEST(what_the_worker_gets),
+        FETCH_TEST(a_failure_has_a_record),
+        FETCH_TEST(some_run_and_some_wait),
+        FETCH_TEST(a_url_is_fetched_once_at_a_time),
+        FETCH_TEST(too_many_of_a_session_wait),
+        FETCH_TEST(fetches_are_listed),
+        FETCH_TEST(a_fetch_is_cancelled),
+        FETCH_TEST(the_session_ends),
+        FETCH_TEST(secrets_of_urls_are_not_recorded),
+        FETCH_TEST(the_gateway_stops),
+        FETCH_TEST(what_is_refused),
+        FETCH_TEST(code_asks),
+        FETCH_TEST(what_code_asks_is_refused),
+        FETCH_TEST(a_long_url),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,9 +32,50 @@ static void a_file_has_the_last_part_of_the_url(void **state)
         cleanup_free char *name = NULL;
         fault_t fault = {0};
 
-        if (fetch_name_path(cases[i].url, cases[i].path, &name, &fault) < 0)
+        if (fetch_name_path(cases[i].url, cases[i].path, false, &name, &fault)
+            < 0)
             fail_msg("%s: %s", cases[i].url, fault.text);
         assert_string_equal(name, cases[i].name);
+    }
+}
+
+static void a_repository_is_named_without_git(void **state)
+{
+    static const struct {
+        const char *url, *path, *name;
+    } cases[] = {
+        {"https://a.example/b/c.git", "", "c"},
+        {"https://a.example/b/c.git/", "", "c"},
+        {"https://a.example/b/c", "", "c"},
+        {"https://a.example/b/c//?d=/e.git", "in/", "in/c"},
+        {"https://a.example/b/c.git.git", "", "c.git"},
+        {"https://a.example/b/c.git", "d.git", "d.git"},
+        {"https://a.example/.git", "d", "d"},
+    };
+    static const char *const wrong[][2] = {
+        {"https://a.example/.git", ""},     {"https://a.example/b/.git", ""},
+        {"https://a.example/b/...git", ""}, {"https://a.example/c", "."},
+        {"https://a.example/", ""},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cleanup_free char *name = NULL;
+        fault_t fault = {0};
+
+        if (fetch_name_path(cases[i].url, cases[i].path, true, &name, &fault)
+            < 0)
+            fail_msg("%s: %s", cases[i].url, fault.text);
+        assert_string_equal(name, cases[i].name);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        cleanup_free char *name = NULL;
+        fault_t fault = {0};
+
+        if (fetch_name_path(wrong[i][0], wrong[i][1], true, &name, &fault)
+            != -EINVAL)
+            fail_msg("%s: %s", wrong[i][0], name ? name : "another fault");
+        assert_non_null(strstr(fault.text, "folder"));
     }
 }
 
@@ -62,7 +103,8 @@ static void what_names_no_file_is_refused(void **state)
         cleanup_free char *name = NULL;
         fault_t fault = {0};
 
-        if (fetch_name_path(cases[i][0], cases[i][1], &name, &fault) != -EINVAL)
+        if (fetch_name_path(cases[i][0], cases[i][1], false, &name, &fault)
+            != -EINVAL)
             fail_msg("%s, %s: %s", cases[i][0], cases[i][1],
                      name ? name : "another fault");
         assert_true(*fault.text);
@@ -77,9 +119,9 @@ static void a_long_name_is_refused(void **state)
 
     (void) state;
     memset(url + strlen(url), 'x', 256);
-    assert_int_equal(fetch_name_path(url, "", &name, &fault), -EINVAL);
+    assert_int_equal(fetch_name_path(url, "", false, &name, &fault), -EINVAL);
     url[strlen(url) - 1] = '\0';
-    assert_int_equal(fetch_name_path(url, "", &name, &fault), 0);
+    assert_int_equal(fetch_name_path(url, "", false, &name, &fault), 0);
     assert_int_equal(strlen(name), 255);
 }
 
@@ -87,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_has_the_last_part_of_the_url),
+        cmocka_unit_test(a_repository_is_named_without_git),
         cmocka_unit_test(what_names_no_file_is_refused),
         cmocka_unit_test(a_long_name_is_refused),
     };

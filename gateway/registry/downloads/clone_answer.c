@@ -1,0 +1,72 @@
+/* See clone_answer.h. */
+#include "gateway/registry/downloads/clone_answer.h"
+
+#include <string.h>
+
+#define BRANCH_MAX     200 /* bytes */
+#define BRANCH_LETTERS DOWNLOAD_LETTERS "._-/+@#"
+#define MEMBERS        8
+
+/* Returns true for the name of a commit, by SHA-1 or by SHA-256. */
+static bool is_commit(const char *text)
+{
+    size_t size = text ? strlen(text) : 0;
+
+    return (size == 40 || size == 64)
+           && strspn(text, "0123456789abcdef") == size;
+}
+
+static bool is_branch(const char *text)
+{
+    return text && strlen(text) <= BRANCH_MAX
+           && strspn(text, BRANCH_LETTERS) == strlen(text);
+}
+
+/* Returns the first count that is none; NULL if all are. */
+static const char *find_bad_count(const json_t *said)
+{
+    static const char *const counts[] = {"size", "bytes", "files", "lfs",
+                                         "submodules"};
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const json_t *count = json_object_get(said, counts[i]);
+
+        if (!json_is_integer(count) || json_integer_value(count) < 0)
+            return counts[i];
+    }
+    return NULL;
+}
+
+static json_t *read_ok(const json_t *said, const char **ret_flaw)
+{
+    const char *bad_count = find_bad_count(said);
+    json_t *reply;
+
+    if (json_object_size(said) != MEMBERS)
+        *ret_flaw = "not the eight members of `ok`";
+    else if (!is_commit(json_string_value(json_object_get(said, "commit"))))
+        *ret_flaw = "commit";
+    else if (!is_branch(json_string_value(json_object_get(said, "branch"))))
+        *ret_flaw = "branch";
+    else if (bad_count)
+        *ret_flaw = bad_count;
+    else if (!json_is_boolean(json_object_get(said, "cached")))
+        *ret_flaw = "cached";
+    else {
+        reply = json_copy((json_t *) (uintptr_t) said);
+        json_object_set_new(reply, "status", json_string("ok"));
+        return reply;
+    }
+    return NULL;
+}
+
+const download_kind_t clone_kind = {
+    .noun = "Fetch",
+    .thing = "repository",
+    .worker = "the clone worker",
+    .module = "hearth_downloads.clone.worker",
+    .after_limit = "ask again: what was there before is kept, and less has to "
+                   "come",
+    .has_file = true,
+    .read_ok = read_ok,
+};

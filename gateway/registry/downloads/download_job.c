@@ -1,0 +1,38 @@
+/* See download_job.h. */
+#include "gateway/registry/downloads/download_job.h"
+
+#include "gateway/registry/launch/launch_users.h"
+#include "kernels/python_process.h"
+
+json_t *download_job_list(char *const *texts_or_null)
+{
+    json_t *list = json_array();
+
+    for (; texts_or_null && *texts_or_null; texts_or_null++)
+        json_array_append_new(list, json_string(*texts_or_null));
+    return list;
+}
+
+const char *download_job_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+json_t *download_job_new(const registry_parts_t *parts,
+                         const profile_t *profile, const char *order,
+                         const char *work)
+{
+    const download_users_t users = launch_users_of_downloads(parts->users);
+    json_t *job = json_pack(
+        "{s:s,s:s,s:s,s:o,s:o,s:I,s:I}", "order", order, "work", work,
+        "profile", profile->name, "accept", download_job_list(profile->accept),
+        "without", download_job_list(profile->without), "uid",
+        (json_int_t) users.sandbox_uid, "gid", (json_int_t) users.sandbox_gid);
+
+    if (users.has_own)
+        json_object_set_new(job, "mapper",
+                            json_integer(PYTHON_PROCESS_MAPPER_FD));
+    return job;
+}
