@@ -1,8 +1,11 @@
-/* Removes a folder with everything in it, whatever untrusted code left there:
+/* See tree.h, and path_remove_tree of fd.h: whatever untrusted code left there,
  * folders without permissions, links to elsewhere, nesting far deeper than a
  * path can name. No recursion and two open folders at most: a folder's own
  * folders are first moved up to the top ("lifted"), where they wait as its
  * neighbours. */
+#include "base/tree.h"
+
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
 
@@ -13,6 +16,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define ENTRIES 16 /* between two looks at the clock */
+
+struct tree_removal {
+    DIR *top;             /* owned */
+    DIR *inner;           /* owned; a folder of the top, or NULL */
+    char name[256];       /* of `inner`, in the top */
+    unsigned long number; /* of the last name of a lifted folder */
+    bool is_empty;        /* nothing was found since the last look began */
+};
 
 static void close_folder(DIR **folder_p)
 {
@@ -88,6 +101,110 @@ static const char *next_name(DIR *folder)
     return entry != NULL ? entry->d_name : NULL;
 }
 
+void tree_removal_destroy(tree_removal_t **self_p)
+{
+    tree_removal_t *self = *self_p;
+
+    if (!self)
+        return;
+    close_folder(&self->inner);
+    close_folder(&self->top);
+    free(self);
+    *self_p = NULL;
+}
+
+static int begin(int parent, const char *path, tree_removal_t **ret_removal)
+{
+    cleanup_tree_removal tree_removal_t *self = mem_new(sizeof *self);
+
+    self->top = open_folder(parent, path);
+    if (!self->top)
+        return -1;
+    self->is_empty = true;
+    *ret_removal = take_ptr(self);
+    return 0;
+}
+
+int tree_removal_new(int folder, tree_removal_t **ret_removal, fault_t *fault)
+{
+    return begin(folder, ".", ret_removal) < 0
+               ? fault_errno(fault, "open a folder to empty it")
+               : 0;
+}
+
+/* Returns true if another process removed or replaced what was found. */
+static bool is_gone(void)
+{
+    return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+}
+
+/* A folder that is not empty: one of the top is emptied next, any other is
+ * lifted there. */
+static int descend(tree_removal_t *self, const char *name)
+{
+    if (self->inner)
+        return lift(dirfd(self->inner), name, dirfd(self->top), &self->number);
+    self->inner = open_folder(dirfd(self->top), name);
+    if (!self->inner)
+        return -1;
+    (void) snprintf(self->name, sizeof self->name, "%s", name);
+    self->is_empty = true;
+    return 0;
+}
+
+/* At the end of a folder. New ones may be at the top: those that were lifted
+ * since the last look. Returns 1 if the top is empty. */
+static int turn(tree_removal_t *self)
+{
+    if (!self->is_empty) {
+        rewinddir(self->inner ? self->inner : self->top);
+        self->is_empty = true;
+        return 0;
+    }
+    if (!self->inner)
+        return 1;
+    close_folder(&self->inner);
+    self->is_empty = false;
+    /* Not empty again, because a process still works there: it is found at the
+     * next look. */
+    if (unlinkat(dirfd(self->top), self->name, AT_REMOVEDIR) == 0 || is_gone()
+        || errno == ENOTEMPTY || errno == EEXIST)
+        return 0;
+    return -1;
+}
+
+static int step(tree_removal_t *self)
+{
+    DIR *folder = self->inner ? self->inner : self->top;
+    const char *name = next_name(folder);
+    int r;
+
+    if (!name)
+        return turn(self);
+    self->is_empty = false;
+    r = remove_entry(dirfd(folder), name);
+    if (r > 0)
+        r = descend(self, name);
+    return r < 0 && is_gone() ? 0 : r;
+}
+
+/* As tree_removal_step, with errno. */
+static int run(tree_removal_t *self, unsigned entries)
+{
+    int r = 0;
+
+    while (r == 0 && entries--)
+        r = step(self);
+    return r;
+}
+
+int tree_removal_step(tree_removal_t *self, unsigned entries, fault_t *fault)
+{
+    int r = run(self, entries);
+
+    return r < 0 ? fault_errno(fault, "empty a folder") : r;
+}
+
 /* Returns true if the time is up: processes that still run there may create
  * files faster than they are removed. */
 static bool is_over(int64_t deadline)
@@ -98,48 +215,14 @@ static bool is_over(int64_t deadline)
     return true;
 }
 
-/* Removes everything from one folder of the top; its folders are lifted. */
-static int flatten(DIR *top, const char *name, unsigned long *number,
-                   int64_t deadline)
+static int empty(const char *path, int64_t deadline)
 {
-    cleanup_folder DIR *folder = open_folder(dirfd(top), name);
-    if (folder == NULL)
-        return -1;
-    bool is_empty;
-    do {
-        is_empty = true;
-        const char *inner;
-        while ((inner = next_name(folder)) != NULL) {
-            is_empty = false;
-            int r = is_over(deadline) ? -1 : remove_entry(dirfd(folder), inner);
-            if (r < 0
-                || (r > 0
-                    && lift(dirfd(folder), inner, dirfd(top), number) < 0))
-                return -1;
-        }
-        rewinddir(folder);
-    } while (!is_empty);
-    return unlinkat(dirfd(top), name, AT_REMOVEDIR);
-}
+    cleanup_tree_removal tree_removal_t *removal = NULL;
+    int r = begin(AT_FDCWD, path, &removal);
 
-static int empty(DIR *top, int64_t deadline)
-{
-    unsigned long number = 0;
-    bool is_empty;
-    do {
-        is_empty = true;
-        const char *name;
-        while ((name = next_name(top)) != NULL) {
-            is_empty = false;
-            int r = is_over(deadline) ? -1 : remove_entry(dirfd(top), name);
-            if (r < 0 || (r > 0 && flatten(top, name, &number, deadline) < 0))
-                return -1;
-        }
-        /* New folders may be at the top: those that were moved up since the
-         * last look. */
-        rewinddir(top);
-    } while (!is_empty);
-    return 0;
+    while (r == 0)
+        r = is_over(deadline) ? -1 : run(removal, ENTRIES);
+    return r < 0 ? -1 : 0;
 }
 
 int path_remove_tree(const char *path, fault_t *fault)
@@ -151,10 +234,8 @@ int path_remove_tree_within(const char *path, int limit_ms, fault_t *fault)
 {
     int64_t deadline = limit_ms > 0 ? clock_monotonic_ms() + limit_ms : 0;
     int r = remove_entry(AT_FDCWD, path);
-    if (r > 0) {
-        cleanup_folder DIR *top = open_folder(AT_FDCWD, path);
-        r = top != NULL ? empty(top, deadline) : -1;
-    }
+    if (r > 0)
+        r = empty(path, deadline);
     if (r == 0 && (rmdir(path) == 0 || errno == ENOENT))
         return 0;
     return fault_set(fault, errno, "remove %s: %s", path, strerror(errno));
