@@ -28,10 +28,10 @@ void fetch(const char *session, const char *url);
 void call(uint64_t id, const char *arguments);
 /* Returns a file of that many bytes that is open for reading. */
 int file_of(int size);
-/* Has a worker answer with that reply and a file of 4 bytes. */
-void bring_with(size_t at, const char *reply);
-/* The same with OK. */
+/* Has a worker answer with OK and a file of 4 bytes. */
 void bring(size_t at);
+/* Has a worker answer with that reply and such a file. */
+void bring_with(size_t at, const char *reply);
 /* Has the files thread answer for what was placed last. */
 void placed(const char *answer);
 

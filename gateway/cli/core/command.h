@@ -107,6 +107,7 @@ extern const command_t mcp_commands[];
 extern const command_t tools_commands[];
 extern const command_t packages_commands[];
 extern const command_t fetch_commands[];
+extern const command_t clone_commands[];
 extern const command_t note_commands[];
 extern const command_t revive_commands[];
 extern const command_t replay_commands[];

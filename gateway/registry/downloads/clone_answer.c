@@ -22,7 +22,7 @@ static bool is_branch(const char *text)
            && strspn(text, BRANCH_LETTERS) == strlen(text);
 }
 
-/* Returns the first count that is none; NULL if all are. */
+/* Returns the first count that is no number; NULL if all are. */
 static const char *find_bad_count(const json_t *said)
 {
     static const char *const counts[] = {"size", "bytes", "files", "lfs",

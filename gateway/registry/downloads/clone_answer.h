@@ -5,9 +5,8 @@
 
 #include "gateway/registry/downloads/download_answer.h"
 
-/* Its reply has `commit`, `branch` ("" if none is checked out), `size` of the
- * tree file (workspace/tree_reader.h), `bytes` and `files` of what is in it,
- * `lfs`, `submodules` and `cached`. */
+/* Its reply has the members that docs/design/PROTOCOL.downloads.md lists; the
+ * file of its answer is a tree file (workspace/tree_reader.h). */
 extern const download_kind_t clone_kind;
 
 #endif

@@ -1,5 +1,5 @@
-/* What every job of a worker of downloads has, as its first datagram describes
- * it (docs/design/PROTOCOL.downloads.md), and how its members are read. */
+/* Describes what all jobs of the workers of downloads have, and reads members of
+ * jobs (docs/design/PROTOCOL.downloads.md). */
 #ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_JOB_H
 #define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_JOB_H
 
@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
-/* Returns a job with its order, the worker's folder, the profile, its walls and
- * the users; the caller owns it, and adds what its kind needs. */
+/* Returns a job with its order, the worker's folder, the profile's walls and
+ * the users. The caller owns it, and adds what its kind needs. */
 json_t *download_job_new(const registry_parts_t *parts,
                          const profile_t *profile, const char *order,
                          const char *work);

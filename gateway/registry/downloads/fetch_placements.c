@@ -174,7 +174,7 @@ static json_t *done(const fetch_placement_t *placement)
 
     json_object_set_new(reply, "path", json_string(placement->path));
     json_object_set_new(reply, "url", json_string(placement->url));
-    /* Of a tree it is that of the file that it comes in. */
+    /* The size of a tree is that of the file that it comes in. */
     if (placement->kind == &clone_kind)
         json_object_del(reply, "size");
     return reply;

@@ -1,6 +1,6 @@
-/* What workers have brought, on its way into workspaces: a file each, or a file
- * that has a tree. The files thread copies it, and its fetch is answered then.
- * Lives in the main thread. */
+/* Files and repositories that workers have brought, on their way into
+ * workspaces: each is copied by the files thread, and its fetch is answered
+ * then. Lives in the main thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_PLACEMENTS_H
 #define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_PLACEMENTS_H
 

@@ -21,7 +21,8 @@ json_t *fetch_request_bad(const char *flaw)
     return management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw);
 }
 
-const download_kind_t *fetch_request_kind(const json_t *content)
+/* Returns the kind that the request names; NULL for an unknown one. */
+static const download_kind_t *read_kind(const json_t *content)
 {
     static const download_kind_t *const kinds[] = {&fetch_kind, &clone_kind};
     const json_t *named = json_object_get(content, "kind");
@@ -57,7 +58,7 @@ static bool is_hash(const json_t *hash)
 }
 
 /* Returns true for what can name a branch, a tag or a commit (git
- * check-ref-format(1)), and is none of a command's options. */
+ * check-ref-format(1)), and is no option of a command. */
 static bool is_ref(const json_t *ref)
 {
     return is_text(ref, REF_MAX, "~^:?*[\\") && *json_string_value(ref) != '-'
@@ -115,7 +116,7 @@ static const char *find_flaw(const json_t *content, const download_kind_t *kind)
 json_t *fetch_request_read(const json_t *content,
                            const download_kind_t **ret_kind, char **ret_path)
 {
-    const download_kind_t *kind = fetch_request_kind(content);
+    const download_kind_t *kind = read_kind(content);
     const char *flaw = find_flaw(content, kind);
     fault_t fault;
 

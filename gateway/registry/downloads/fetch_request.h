@@ -6,15 +6,12 @@
 
 #include <jansson.h>
 
-/* Returns NULL if the request is one for a fetch. *ret_kind is then what it
- * asks for, and *ret_path the path of the file or the folder that it makes, as
- * text, which the caller owns. Else returns the error, which the caller owns,
- * with the other two unchanged. */
+/* Sets the kind of what is asked for, and the path of the file or folder to be
+ * made, as text, which the caller owns. If the request is wrong they are
+ * unchanged, and the error is returned, which the caller owns; else NULL. */
 json_t *fetch_request_read(const json_t *content,
                            const download_kind_t **ret_kind, char **ret_path);
-/* Returns the error for a request that is none; the caller owns it. */
+/* Returns the error for a request with that flaw; the caller owns it. */
 json_t *fetch_request_bad(const char *flaw);
-/* Returns the kind that the content names; NULL if it names none that is. */
-const download_kind_t *fetch_request_kind(const json_t *content);
 
 #endif

@@ -1,0 +1,174 @@
+/* See fetch_client.h. */
+#include "gateway/cli/client/fetch_client.h"
+
+#include "base/buffer.h"
+#include "gateway/cli/client/kernel_client.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/command.h"
+#include "gateway/cli/core/progress.h"
+#include "gateway/cli/core/terminal.h"
+
+#include <sodium.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_WIDTH 200 /* columns */
+#define TAG_BYTES  8
+
+struct fetch_client {
+    management_client_t *management; /* owned */
+    management_client_t *other;      /* owned; asks meanwhile; NULL: none */
+    const char *session;             /* of this fetch; borrowed */
+    char tag[2 * TAG_BYTES + 1];     /* by which lists name it */
+    progress_t *progress;            /* owned; NULL until bytes have come */
+};
+
+/* Set by the handler; ends the wait for an answer. */
+static volatile sig_atomic_t is_interrupted;
+
+static void on_signal(int number)
+{
+    (void) number;
+    is_interrupted = 1;
+}
+
+bool fetch_client_is_interrupted(void)
+{
+    return is_interrupted;
+}
+
+void fetch_client_destroy(fetch_client_t **self_p)
+{
+    fetch_client_t *self = *self_p;
+
+    if (!self)
+        return;
+    management_client_destroy(&self->management);
+    management_client_destroy(&self->other);
+    free(self);
+    *self_p = NULL;
+}
+
+gateway_exit_t fetch_client_new(fetch_client_t **ret_client)
+{
+    cleanup_fetch_client fetch_client_t *self = mem_new(sizeof *self);
+    gateway_exit_t status = management_client_open(false, &self->management);
+
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    if (sodium_init() < 0)
+        return complain(GATEWAY_EXIT_FAILED, "there are no random numbers");
+    management_client_be_patient(self->management);
+    kernel_client_catch_signals(on_signal);
+    *ret_client = take_ptr(self);
+    return GATEWAY_EXIT_OK;
+}
+
+static uint64_t count_of(const json_t *fetch, const char *key)
+{
+    json_int_t count = json_integer_value(json_object_get(fetch, key));
+
+    return count > 0 ? (uint64_t) count : 0;
+}
+
+/* Shows how far the fetch has come. */
+static void show_progress(fetch_client_t *self, const json_t *fetch)
+{
+    terminal_cell_t cell;
+
+    if (!self->progress)
+        self->progress = progress_new(
+            terminal_write_cell(&cell, member_text(fetch, "path"), PATH_WIDTH),
+            0);
+    progress_expect(self->progress, count_of(fetch, "total"));
+    progress_show(self->progress, count_of(fetch, "bytes"));
+}
+
+/* Returns the fetch as the gateway lists it, which the caller owns; NULL if it
+ * is not there. */
+static json_t *find(const fetch_client_t *self)
+{
+    json_auto_t *reply = NULL;
+    json_t *fetch;
+    size_t i;
+
+    if (!self->other
+        || management_client_ask(
+               self->other, "fetch",
+               json_pack("{s:s,s:s}", "id", self->session, "order", "list"),
+               &reply)
+               != GATEWAY_EXIT_OK)
+        return NULL;
+    json_array_foreach(json_object_get(reply, "fetches"), i, fetch)
+    {
+        if (strcmp(member_text(fetch, "tag"), self->tag) == 0)
+            return json_incref(fetch);
+    }
+    return NULL;
+}
+
+/* Returns false after a signal. */
+static bool look(void *arg)
+{
+    fetch_client_t *self = arg;
+    json_auto_t *fetch = isatty(STDERR_FILENO) ? find(self) : NULL;
+
+    if (fetch && strcmp(member_text(fetch, "state"), "running") == 0)
+        show_progress(self, fetch);
+    return !is_interrupted;
+}
+
+static void cancel(const fetch_client_t *self)
+{
+    json_auto_t *fetch = find(self), *reply = NULL;
+
+    if (fetch
+        && management_client_ask(self->other, "fetch",
+                                 json_pack("{s:s,s:s,s:O}", "id", self->session,
+                                           "order", "cancel", "number",
+                                           json_object_get(fetch, "number")),
+                                 &reply)
+               == GATEWAY_EXIT_OK)
+        fprintf(stderr, "hearth: the fetch was cancelled%s\n",
+                strcmp(member_text(fetch, "kind"), "file") == 0
+                    ? "; what has come is kept for the next one"
+                    : "");
+}
+
+/* Makes a name for the fetch that no other client has. */
+static void make_tag(fetch_client_t *self)
+{
+    unsigned char bytes[TAG_BYTES];
+
+    randombytes_buf(bytes, sizeof bytes);
+    sodium_bin2hex(self->tag, sizeof self->tag, bytes, sizeof bytes);
+}
+
+gateway_exit_t fetch_client_ask(fetch_client_t *self, json_t *content,
+                                json_t **ret_reply)
+{
+    json_auto_t *kept = json_incref(content), *reply = NULL;
+    gateway_exit_t status;
+
+    self->session = member_text(kept, "id");
+    make_tag(self);
+    json_object_set_new(content, "tag", json_string(self->tag));
+    (void) management_client_find(&self->other);
+    management_client_look(self->management, look, self);
+    status = management_client_ask(self->management, "fetch", content, &reply);
+    management_client_look(self->management, NULL, NULL);
+    progress_destroy(&self->progress);
+    if (is_interrupted)
+        cancel(self);
+    else if (status != GATEWAY_EXIT_OK)
+        management_client_complain(self->management);
+    management_client_destroy(&self->other);
+    if (status == GATEWAY_EXIT_OK && !is_interrupted) {
+        json_object_del(reply, "status");
+        *ret_reply = json_incref(reply);
+    }
+    return status;
+}

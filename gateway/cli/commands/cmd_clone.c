@@ -1,0 +1,150 @@
+/* hearth clone: brings a Git repository from outside into a session's
+ * workspace. Interrupted, it cancels that. */
+#include "gateway/cli/core/command.h"
+
+#include "base/buffer.h"
+#include "base/units.h"
+#include "gateway/cli/client/fetch_client.h"
+#include "gateway/cli/client/file_copy.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/progress.h"
+#include "gateway/cli/core/terminal.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATH_WIDTH 200 /* columns */
+
+static uint64_t count_of(const json_t *reply, const char *key)
+{
+    json_int_t count = json_integer_value(json_object_get(reply, key));
+
+    return count > 0 ? (uint64_t) count : 0;
+}
+
+/* Returns the path as the request has it, which the caller owns; NULL after
+ * what is wrong was printed. */
+static char *read_path(const char *into)
+{
+    size_t size = into ? strlen(into) : 0;
+    cleanup_free char *path = size ? file_copy_path(into) : mem_text("");
+
+    if (!path || !*path || into[size - 1] != '/'
+        || path[strlen(path) - 1] == '/')
+        return take_ptr(path);
+    return mem_format("%s/", path);
+}
+
+/* Returns the content of the request; NULL after what is wrong was printed. */
+static json_t *describe(const arguments_t *arguments)
+{
+    const char *depth = arguments_value(arguments, "depth");
+    cleanup_free char *path = read_path(arguments_value(arguments, "into"));
+    uint64_t commits = 0;
+    json_t *content;
+
+    if (!path)
+        return NULL;
+    if (depth && (!units_number(depth, &commits) || commits > INT32_MAX)) {
+        usage_error(arguments, "--depth takes a number of commits");
+        return NULL;
+    }
+    content =
+        json_pack("{s:s,s:s,s:s,s:s,s:s,s:s*}", "id",
+                  arguments_operand(arguments, 0), "order", "fetch", "kind",
+                  "repository", "url", arguments_operand(arguments, 1), "path",
+                  path, "ref", arguments_value(arguments, "ref"));
+    if (!content)
+        usage_error(arguments, "the URL or the ref is not UTF-8 text");
+    else if (depth)
+        json_object_set_new(content, "depth",
+                            json_integer((json_int_t) commits));
+    return content;
+}
+
+/* Says what the repository has and the workspace has not. */
+static void print_missing(const json_t *reply)
+{
+    uint64_t lfs = count_of(reply, "lfs");
+    uint64_t submodules = count_of(reply, "submodules");
+
+    if (lfs)
+        fprintf(stderr,
+                "hearth: %" PRIu64 " file%s Git LFS: only the pointer is "
+                "there, not the content\n",
+                lfs, lfs == 1 ? " is kept by" : "s are kept by");
+    if (submodules)
+        fprintf(stderr,
+                "hearth: %" PRIu64
+                " submodule%s left out: the folder is empty; "
+                "clone it by its own URL\n",
+                submodules, submodules == 1 ? " was" : "s were");
+}
+
+static void print_cloned(const json_t *reply)
+{
+    const char *branch = member_text(reply, "branch");
+
+    printf("%s  %s  commit %s%s%s%s\n",
+           terminal_cell(member_text(reply, "path"), PATH_WIDTH),
+           progress_size(count_of(reply, "bytes")),
+           member_text(reply, "commit"), *branch ? "  branch " : "", branch,
+           json_is_true(json_object_get(reply, "cached")) ? "  (cached)" : "");
+    fflush(stdout);
+    print_missing(reply);
+}
+
+static int clone_url(const arguments_t *arguments)
+{
+    cleanup_fetch_client fetch_client_t *client = NULL;
+    json_auto_t *reply = NULL;
+    json_t *content = describe(arguments);
+    gateway_exit_t status;
+
+    if (!content)
+        return GATEWAY_EXIT_USAGE;
+    status = fetch_client_new(&client);
+    if (status != GATEWAY_EXIT_OK) {
+        json_decref(content);
+        return (int) status;
+    }
+    status = fetch_client_ask(client, content, &reply);
+    if (fetch_client_is_interrupted())
+        return 128 + SIGINT;
+    if (status == GATEWAY_EXIT_OK && arguments_has(arguments, "json"))
+        json_print(reply);
+    else if (status == GATEWAY_EXIT_OK)
+        print_cloned(reply);
+    return (int) status;
+}
+
+static const flag_t flags[] = {
+    {"ref", 0, "NAME",
+     "a branch, a tag, or the whole hash of a commit; the server's default "
+     "branch"},
+    {"depth", 0, "N", "only the last N commits of the history"},
+    {"into", 'o', "PATH",
+     "the folder to make in the workspace; a folder above it if it ends with a "
+     "slash"},
+    FLAG_JSON,
+    {0},
+};
+
+const command_t clone_commands[] = {
+    {
+        .name = "clone",
+        .operands = "ID URL",
+        .help = "clone a Git repository into a session's workspace",
+        .more =
+            "The session has no network: the gateway clones it by http or "
+            "https,\n"
+            "from hosts that the configuration permits\n"
+            "(profile/<name>/fetch/allow). Nothing of the repository is run.\n"
+            "`hearth fetch --list ID` lists what goes on.",
+        .flags = flags,
+        .run = clone_url,
+    },
+    {0},
+};
