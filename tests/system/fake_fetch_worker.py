@@ -1,5 +1,6 @@
-"""In the place of hearth_downloads.fetch.worker: does what the last part of its
-job's URL says, and notes in the tests' folder that it began and ended."""
+"""In the place of hearth_downloads.fetch.worker and of that of clone: does what
+the last part of its job's URL says, and notes in the tests' folder that it
+began and ended."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import hashlib
 import json
 import os
 import socket
+import struct
 import sys
 import time
 from pathlib import Path
@@ -15,15 +17,33 @@ from urllib.parse import urlsplit
 
 PLAIN = b"city,people\nBonn,331885\n"
 
+README = b"hello\n"
+COMMIT = hashlib.sha1(README).hexdigest()
+# What every repository has but its README.md: a type, a name and a content.
+REPOSITORY = [
+    (b"d", b"src", b""),
+    (b"x", b"src/run", b"#!/bin/sh\necho it runs\n"),
+    (b"l", b"src/about", b"../README.md"),
+    (b"d", b".git", b""),
+    (b"f", b".git/HEAD", b"ref: refs/heads/main\n"),
+]
+
+
+def record(kind: bytes, name: bytes, content: bytes) -> bytes:
+    head = struct.pack("<B3xIQ", ord(kind), len(name), len(content))
+    return head + name + content
+
 
 class Worker:
     def __init__(self) -> None:
-        # fetch_gateway.py has put this file into bin/python/hearth_downloads/
-        # fetch, beside the folder of notes.
+        # fetch_gateway.py has put this file into a folder of
+        # bin/python/hearth_downloads, beside the folder of notes.
         self.notes = Path(__file__).resolve().parents[4] / "n"
         self.socket = socket.socket(fileno=3)
         self.job = json.loads(self.socket.recv(65536))
         self.name = urlsplit(self.job["url"]).path.rpartition("/")[2]
+        self.word, _, self.rest = self.name.removesuffix(".git").partition("-")
+        self.is_clone = self.job["order"] == "clone"
         self.note("began")
 
     def note(self, what: str) -> None:
@@ -42,14 +62,41 @@ class Worker:
     def fault(self, ename: str) -> None:
         self.send({"fault": {"ename": ename, "text": f"it is {ename}"}})
 
-    def ok(self, content: bytes, *files: int, **others: Any) -> None:
-        about = {
+    def about_file(self, content: bytes) -> dict[str, Any]:
+        return {
             "size": len(content),
             "sha256": hashlib.sha256(content).hexdigest(),
             "cached": False,
             "encoding": "",
         }
-        self.send({"ok": {**about, **others}}, *files)
+
+    def about_tree(self, content: bytes) -> dict[str, Any]:
+        """Of what `give` has made of its content."""
+        records = [(b"f", b"README.md", content), *REPOSITORY]
+        return {
+            "commit": COMMIT,
+            "branch": self.job["ref"] or "main",
+            "size": len(self.packed(content)),
+            "bytes": sum(
+                len(text) for kind, _, text in records if kind != b"l"
+            ),
+            "files": len(records),
+            "lfs": 0,
+            "submodules": 0,
+            "cached": False,
+        }
+
+    def packed(self, content: bytes) -> bytes:
+        """Return what the worker's file has: a tree with that README.md, or
+        just the content."""
+        if not self.is_clone:
+            return content
+        records = [(b"f", b"README.md", content), *REPOSITORY]
+        return b"".join(record(*one) for one in [*records, (b"e", b"", b"")])
+
+    def ok(self, content: bytes, *files: int, **others: Any) -> None:
+        about = self.about_tree if self.is_clone else self.about_file
+        self.send({"ok": {**about(content), **others}}, *files)
 
     def file(self, content: bytes, flags: int = os.O_RDONLY) -> int:
         path = self.notes / f"file-{os.getpid()}"
@@ -58,18 +105,20 @@ class Worker:
         path.unlink()
         return opened
 
-    def give(self, content: bytes = PLAIN, **others: Any) -> None:
-        self.ok(content, self.file(content), **others)
+    def give(self, content: bytes | None = None, **others: Any) -> None:
+        if content is None:
+            content = README if self.is_clone else PLAIN
+        self.ok(content, self.file(self.packed(content)), **others)
 
     # What each beginning of a name does.
 
     def big(self) -> None:
         """As many bytes as the name says."""
-        self.give(b"x" * int(self.name.partition("-")[2]))
+        self.give(b"x" * int(self.rest))
 
     def has(self) -> None:
         """The text after the hyphen."""
-        self.give(self.name.partition("-")[2].encode())
+        self.give(self.rest.encode())
 
     def cached(self) -> None:
         self.give(cached=True)
@@ -125,11 +174,19 @@ class Worker:
 
     def size(self) -> None:
         """Not that of its file."""
-        self.give(size=len(PLAIN) + 1)
+        self.give(size=10**6)
 
     def hash(self) -> None:
         """None at all."""
-        self.give(sha256="../../x")
+        self.give(**{"commit" if self.is_clone else "sha256": "../../x"})
+
+    def lacks(self) -> None:
+        """Files in Git LFS and submodules: lacks-3-2."""
+        lfs, _, submodules = self.rest.partition("-")
+        self.give(lfs=int(lfs), submodules=int(submodules))
+
+    def detached(self) -> None:
+        self.give(branch="")
 
     def more(self) -> None:
         self.give(path="/etc/passwd")
@@ -155,7 +212,7 @@ class Worker:
         self.fault("WorkspaceFull")
 
     def run(self) -> None:
-        kind = self.name.partition("-")[0].partition(".")[0]
+        kind = self.word.partition(".")[0]
         if urlsplit(self.job["url"]).hostname not in self.job["allow"]:
             kind = "refused"
         getattr(self, kind, self.give)()

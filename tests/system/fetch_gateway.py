@@ -1,4 +1,5 @@
-"""A gateway whose fetch worker is fake_fetch_worker.py."""
+"""A gateway whose workers for files and repositories from outside are
+fake_fetch_worker.py."""
 
 from __future__ import annotations
 
@@ -9,11 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from deadline import wait_for
-from fake_fetch_worker import PLAIN
+from fake_fetch_worker import COMMIT, PLAIN, README, REPOSITORY
 from harness import HEARTH, Gateway
 from processes import start_time
 
-__all__ = ["ALLOW", "HOST", "PLAIN", "Fetching"]
+__all__ = [
+    "ALLOW",
+    "COMMIT",
+    "HOST",
+    "PLAIN",
+    "README",
+    "REPOSITORY",
+    "Fetching",
+]
 
 WORKER = Path(__file__).with_name("fake_fetch_worker.py")
 ALLOW = "profile/python3/fetch/allow"
@@ -31,24 +40,27 @@ class Fetching(Gateway):
             f"{ALLOW}=data.example",
             *options,
         ]
-        self.place_worker()
+        self.place_workers()
 
-    def place_worker(self) -> None:
+    def place_workers(self) -> None:
         """The program finds its Python packages beside itself."""
         here = self.folder / "bin"
         python = here / "python"
-        fetch = python / "hearth_downloads" / "fetch"
-        fetch.mkdir(parents=True)
-        for path in (self.folder, here, python, fetch.parent, fetch):
+        downloads = python / "hearth_downloads"
+        workers = [downloads / kind for kind in ("fetch", "clone")]
+        for worker in workers:
+            worker.mkdir(parents=True)
+        for path in (self.folder, here, python, downloads, *workers):
             os.chmod(path, 0o755)
         real = Path(HEARTH).resolve()
         shutil.copy2(real, here / "hearth")
         os.symlink(
             real.parent / "python" / "hearth_kernel", python / "hearth_kernel"
         )
-        (fetch.parent / "__init__.py").touch()
-        (fetch / "__init__.py").touch()
-        shutil.copy(WORKER, fetch / "worker.py")
+        for package in (downloads, *workers):
+            (package / "__init__.py").touch()
+        for worker in workers:
+            shutil.copy(WORKER, worker / "worker.py")
         self.command = (str(here / "hearth"), "serve")
         # The worker may be another user.
         self.told.mkdir()

@@ -6,8 +6,6 @@
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
 
-#include <string.h>
-
 static void on_done(exchange_t *exchange, const json_t *reply)
 {
     json_t *answer;
@@ -43,14 +41,13 @@ static void list(exchange_t *exchange)
 /* Returns true if the body has no other members than those of a fetch. */
 static bool has_known_members(const json_t *body)
 {
-    const char *name;
-    const json_t *value;
+    static const char *const known[] = {"url",  "path", "sha256",
+                                        "kind", "ref",  "depth"};
+    size_t found = 0;
 
-    json_object_foreach((json_t *) (uintptr_t) body, name,
-                        value) if (strcmp(name, "url") != 0
-                                   && strcmp(name, "path") != 0
-                                   && strcmp(name, "sha256") != 0) return false;
-    return true;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        found += json_object_get(body, known[i]) != NULL;
+    return found == json_object_size(body);
 }
 
 static void fetch(exchange_t *exchange)
