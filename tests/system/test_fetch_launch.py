@@ -1,5 +1,5 @@
 """The folder of fetched files: who owns it, what is refused at the start, and
-what `hearth doctor` says of it and of the certificates."""
+what `hearth doctor` says of it, of the certificates and of git."""
 
 from __future__ import annotations
 
@@ -176,3 +176,24 @@ def test_doctor_names_the_package_of_certificates(tmp_path: Path) -> None:
     assert row["state"] == "warning"
     assert "has no certificates" in row["found"]
     assert "install ca-certificates" in row["advice"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root covers git")
+def test_doctor_names_the_package_of_git(tmp_path: Path) -> None:
+    config = tmp_path / "hearth.cfg"
+    authorities = tmp_path / "ca.pem"
+    authorities.write_text("")
+    write(config, tmp_path / "f", f"ca_file = {authorities}")
+    places = ("/usr/local/bin/git", "/usr/bin/git", "/bin/git")
+    there = [path for path in places if Path(path).is_file()]
+    assert finding(config)["found"].endswith(f", and {there[0]}")
+    script = "".join(
+        f"mount --bind /dev/null {path}; "
+        for path in {os.path.realpath(path) for path in there}
+    )
+    row = finding(
+        config, "unshare", "-m", "sh", "-ec", script + 'exec "$0" "$@"'
+    )
+    assert row["state"] == "warning"
+    assert "there is no git in /usr/local/bin, /usr/bin or /bin" in row["found"]
+    assert row["advice"] == "install git"

@@ -1,6 +1,6 @@
-/* Checks the download of files for hearth doctor: for each profile with
- * fetch/allow, whether the folder can be used, and whether the certificates of
- * hosts can be verified. */
+/* Checks the download of files and repositories for hearth doctor: for each
+ * profile with fetch/allow, whether the folder can be used, whether the
+ * certificates of hosts can be verified, and whether there is git. */
 #include "gateway/cli/doctor/doctor.h"
 
 #include "base/buffer.h"
@@ -44,6 +44,21 @@ static const char *find_certificates(const options_t *options)
     return NULL;
 }
 
+/* Returns the git that the worker would use; NULL if there is none. The worker
+ * looks in the same places. */
+static const char *find_git(void)
+{
+    static const char *const places[] = {"/usr/local/bin/git", "/usr/bin/git",
+                                         "/bin/git"};
+    struct stat about;
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (stat(places[i], &about) == 0 && S_ISREG(about.st_mode)
+            && about.st_mode & S_IXOTH)
+            return places[i];
+    return NULL;
+}
+
 static void check_profile(report_t *report, const profile_t *profile)
 {
     const options_t *options = report->options;
@@ -70,9 +85,14 @@ static void check_profile(report_t *report, const profile_t *profile)
                    "fetch/ca_file in hearth.cfg(5)",
                    "the system has no certificates of CAs, so no file is "
                    "fetched by https");
+    else if (!find_git())
+        doctor_add(report, name, FOUND_LACKS, "install git",
+                   "there is no git in /usr/local/bin, /usr/bin or /bin, so no "
+                   "repository is cloned");
     else
-        doctor_add(report, name, FOUND_OK, "", "in %s, with the CAs of %s",
-                   options->fetch_dir, certificates);
+        doctor_add(report, name, FOUND_OK, "",
+                   "in %s, with the CAs of %s, and %s", options->fetch_dir,
+                   certificates, find_git());
 }
 
 void doctor_check_fetch(report_t *report)
