@@ -365,6 +365,7 @@ def test_a_list_while_one_is_slow(gateway: Fetching, session: Session) -> None:
     assert len({one.pop("tag") for one in found}) == 3
     assert numbers == sorted(set(numbers))
     assert found[0] == {
+        "kind": "file",
         "url": f"{HOST}/slow-list0",
         "path": "d/slow-list0",
         "state": "running",
@@ -373,6 +374,7 @@ def test_a_list_while_one_is_slow(gateway: Fetching, session: Session) -> None:
         "doing": "receiving",
     }
     assert found[2] == {
+        "kind": "file",
         "url": f"{HOST}/slow-list2",
         "path": "d/slow-list2",
         "state": "waiting",
