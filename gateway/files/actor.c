@@ -7,6 +7,7 @@
 #include "gateway/files/checkpoint.h"
 #include "gateway/files/copy.h"
 #include "gateway/files/directory.h"
+#include "gateway/files/place.h"
 #include "gateway/files/quota.h"
 #include "gateway/files/transfer.h"
 #include "gateway/frontends/handover.h"
@@ -163,7 +164,7 @@ static void on_place(files_thread_t *self, files_message_t *message)
     r = message->is_tree
             ? fault_set(&fault, EOPNOTSUPP,
                         "this gateway places files, and no trees of files")
-            : copy_place(self, &request, &message->file, &fault);
+            : place_file(self, &request, &message->file, &fault);
     if (r == FILES_LATER)
         copies_expect(self, news);
     else

@@ -32,7 +32,7 @@ typedef struct {
     const char *workspace; /* a folder */
     const char *who;       /* asked for it, as the audit log names it */
     files_limits_t limits;
-    json_t *content; /* taken: `path`, `details`, `journaled`; see copy_place.
+    json_t *content; /* taken: `path`, `details`, `journaled`; see place.h.
                         A tree's also has `usage` {bytes, files} */
     uint64_t number; /* which the news has */
     bool is_tree;    /* the file is a tree file, and `path` a folder to make */

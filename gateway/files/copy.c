@@ -1,113 +1,44 @@
-/* Copies between folders that the gateway can reach: within a workspace, and to
- * and from its checkpoints. A copy is made a piece at a time, so that a copy of
- * many gigabytes holds up no other request. It is answered when it is whole. In
- * the thread for files. */
+/* See copy.h. A copy is a reader and a writer (workspace/), and a place between
+ * them. In the thread for files. */
 #include "gateway/files/copy.h"
 
-#include "base/buffer.h"
 #include "gateway/files/quota.h"
-#include "workspace/beneath.h"
 #include "workspace/reader.h"
-#include "workspace/writer.h"
 
-#include <errno.h>
-#include <string.h>
-
-#define COPIES_MAX 16
-/* bytes that are copied before requests are served */
-#define STEP         FILES_PIECE_MAX
-#define STEP_MS      1
-#define FOLDER_BYTES 4096 /* what a new one takes on most file systems */
-
-typedef struct copy copy_t;
-
-struct copy {
-    copy_t *next;       /* owned */
-    files_news_t *news; /* owned; answered at the end */
+/* The work of one copy. */
+typedef struct {
     reader_t *reader;   /* owned */
     writer_t *writer;   /* owned */
     uint64_t at;        /* how far it came */
-    usage_t usage;      /* of the workspace, when it is whole */
-    char session[64];
-    char *who;         /* owned; asked for it */
-    char *path;        /* owned; for the audit log, of what was made */
-    const char *what;  /* "copy" */
-    json_t *details;   /* owned; or NULL */
-    json_t *journaled; /* owned; or NULL */
-    copy_done_fn *done;
-};
+    copy_done_fn *done; /* makes the answer */
+} work_t;
 
-static void copy_destroy(copy_t **self_p)
+static void destroy(void *work)
 {
-    copy_t *self = *self_p;
+    work_t *self = work;
 
     if (!self)
         return;
-    files_news_destroy(&self->news);
     reader_destroy(&self->reader);
     writer_destroy(&self->writer);
-    free(self->who);
-    free(self->path);
-    json_decref(self->details);
-    json_decref(self->journaled);
     free(self);
-    *self_p = NULL;
 }
 
-#define cleanup_copy CLEANUP(copy_destroy)
-
-struct copies {
-    copy_t *first; /* owned; the newest */
-    int timer;     /* of the loop; 0: none */
-};
-
-copies_t *copies_new(void)
+static void work_destroy(work_t **self_p)
 {
-    return mem_new(sizeof(copies_t));
+    destroy(take_ptr(*self_p));
 }
 
-void copies_destroy(copies_t **self_p)
+#define cleanup_work CLEANUP(work_destroy)
+
+static int step(void *work, buffer_t *piece, fault_t *fault)
 {
-    copies_t *self = *self_p;
-
-    if (!self)
-        return;
-    while (self->first) {
-        cleanup_copy copy_t *copy = self->first;
-        self->first = copy->next;
-    }
-    free(self);
-    *self_p = NULL;
-}
-
-static unsigned count(const files_thread_t *self)
-{
-    unsigned number = 0;
-
-    for (const copy_t *at = self->copies->first; at; at = at->next)
-        number++;
-    return number;
-}
-
-usage_t copies_usage(const files_thread_t *self, const char *session)
-{
-    usage_t sum = {0};
-
-    for (const copy_t *at = self->copies->first; at; at = at->next)
-        if (strcmp(at->session, session) == 0) {
-            sum.bytes += at->usage.bytes;
-            sum.files += at->usage.files;
-        }
-    return sum;
-}
-
-static int step(copy_t *self, buffer_t *piece, bool *ret_is_done,
-                fault_t *fault)
-{
+    work_t *self = work;
     uint64_t end = (uint64_t) reader_status(self->reader)->st_size;
     piece_t got;
-    int r = reader_read(self->reader, self->at, buffer_reserve(piece, STEP),
-                        STEP, &got, fault);
+    int r =
+        reader_read(self->reader, self->at, buffer_reserve(piece, COPIES_STEP),
+                    COPIES_STEP, &got, fault);
 
     if (r < 0
         || (got.hole && (r = writer_skip(self->writer, got.hole, fault)) < 0)
@@ -116,65 +47,40 @@ static int step(copy_t *self, buffer_t *piece, bool *ret_is_done,
                    < 0))
         return r;
     self->at += got.size + got.hole;
-    *ret_is_done = self->at >= end;
-    return *ret_is_done ? writer_commit(self->writer, fault) : 0;
+    if (self->at < end)
+        return 0;
+    r = writer_commit(self->writer, fault);
+    return r < 0 ? r : 1;
 }
 
-static void finish(files_thread_t *self, copy_t **at, int r,
-                   const fault_t *fault)
+static json_t *answer(const void *work)
 {
-    cleanup_copy copy_t *copy = *at;
-    json_t *answer = r < 0 ? NULL : copy->done(copy->writer, copy->at);
-    json_t *details = json_pack("{s:I}", "size", (json_int_t) copy->at);
+    const work_t *self = work;
 
-    *at = copy->next;
-    if (copy->details)
-        json_object_update(details, copy->details);
-    if (r == 0)
-        quota_count(self, copy->session, copy->usage,
-                    writer_replaced(copy->writer));
-    files_note(self, &(file_event_t){.who = copy->who,
-                                     .session = copy->session,
-                                     .what = copy->what,
-                                     .path = copy->path,
-                                     .outcome = r < 0 ? "refused" : "ok",
-                                     .details = details,
-                                     .journaled = copy->journaled});
-    files_answer(self, take_ptr(copy->news), answer, r, fault);
+    return self->done(self->writer, self->at);
 }
 
-static void go_on(files_thread_t *self);
-
-static int on_step(zloop_t *loop, int timer, void *arg)
+static json_t *describe(const void *work)
 {
-    files_thread_t *self = arg;
-    cleanup_buffer buffer_t piece = BUFFER_EMPTY;
+    const work_t *self = work;
 
-    (void) loop;
-    (void) timer;
-    self->copies->timer = 0;
-    for (copy_t **at = &self->copies->first; *at;) {
-        bool is_done = false;
-        fault_t fault;
-        int r = step(*at, &piece, &is_done, &fault);
-
-        if (r < 0 || is_done)
-            finish(self, at, r, &fault);
-        else
-            at = &(*at)->next;
-    }
-    go_on(self);
-    return 0;
+    return json_pack("{s:I}", "size", (json_int_t) self->at);
 }
 
-static void go_on(files_thread_t *self)
+static usage_t replaced(const void *work)
 {
-    if (self->copies->first && !self->copies->timer)
-        self->copies->timer =
-            zloop_timer(self->loop, STEP_MS, 1, on_step, self);
+    const work_t *self = work;
+
+    return writer_replaced(self->writer);
 }
 
-static uint64_t stored(const struct stat *status)
+static const copies_kind_t kind = {.step = step,
+                                   .answer = answer,
+                                   .describe = describe,
+                                   .replaced = replaced,
+                                   .destroy = destroy};
+
+uint64_t copy_stored(const struct stat *status)
 {
     uint64_t blocks = usage_on_disk(status);
     uint64_t size = (uint64_t) status->st_size;
@@ -182,72 +88,53 @@ static uint64_t stored(const struct stat *status)
     return blocks < size ? blocks : size;
 }
 
+static int open_both(files_thread_t *self, const file_request_t *request,
+                     const copy_plan_t *plan, work_t *work, fault_t *fault)
+{
+    int r = plan->file_p ? reader_new_file(plan->file_p, &work->reader, fault)
+                         : reader_new(plan->from_root, plan->from, false,
+                                      &work->reader, fault);
+
+    if (r < 0
+        || (r = plan->admit(self, request, reader_status(work->reader), fault))
+               < 0)
+        return r;
+    return writer_new(plan->to_root, plan->to, plan->replaces, &work->writer,
+                      fault);
+}
+
 int copy_new(files_thread_t *self, const file_request_t *request,
              const copy_plan_t *plan, fault_t *fault)
 {
-    cleanup_copy copy_t *copy = mem_new(sizeof *copy);
+    cleanup_work work_t *work = mem_new(sizeof *work);
+    copies_start_t start = {.kind = &kind,
+                            .what = plan->what,
+                            .path = plan->to,
+                            .details = plan->details,
+                            .journaled = plan->journaled};
     int r;
 
-    if (count(self) >= COPIES_MAX)
-        return fault_set(fault, EBUSY,
-                         "%d files are being copied, the most that is "
-                         "permitted; try again later",
-                         COPIES_MAX);
-    snprintf(copy->session, sizeof copy->session, "%s", request->session);
-    copy->who = mem_text(request->who);
-    copy->path = mem_text(plan->to);
-    copy->what = plan->what;
-    copy->done = plan->done;
-    copy->details = json_incref((json_t *) (uintptr_t) plan->details);
-    copy->journaled = json_incref((json_t *) (uintptr_t) plan->journaled);
-    r = plan->file_p ? reader_new_file(plan->file_p, &copy->reader, fault)
-                     : reader_new(plan->from_root, plan->from, false,
-                                  &copy->reader, fault);
-    if (r < 0
-        || (r = plan->admit(self, request, reader_status(copy->reader), fault))
-               < 0
-        || (r = writer_new(plan->to_root, plan->to, plan->replaces,
-                           &copy->writer, fault))
-               < 0)
+    work->done = plan->done;
+    if ((r = copies_admit(self, fault)) < 0
+        || (r = open_both(self, request, plan, work, fault)) < 0)
         return r;
     if (plan->is_into_workspace)
-        copy->usage.bytes = stored(reader_status(copy->reader));
-    copy->usage.files = plan->is_into_workspace + plan->folders;
-    copy->next = self->copies->first;
-    self->copies->first = take_ptr(copy);
+        start.usage.bytes = copy_stored(reader_status(work->reader));
+    start.usage.files = plan->is_into_workspace + plan->folders;
+    start.work = take_ptr(work);
+    copies_add(self, request, &start);
     return FILES_LATER;
 }
-
-void copies_give_up(files_thread_t *self, uint64_t number)
-{
-    copy_t **at = &self->copies->first;
-    fault_t fault;
-
-    while (
-        *at
-        && ((*at)->news->word != FILES_PLACED || (*at)->news->number != number))
-        at = &(*at)->next;
-    if (*at)
-        finish(self, at, fault_set(&fault, ECANCELED, "the copy was given up"),
-               &fault);
-}
-
-void copies_expect(files_thread_t *self, files_news_t *news)
-{
-    self->copies->first->news = news;
-    go_on(self);
-}
-
-/* --- Within a workspace --- */
 
 int copy_admit(files_thread_t *self, const file_request_t *request,
                const struct stat *status, fault_t *fault)
 {
     return quota_check(self, request->session,
-                       (usage_t){.bytes = stored(status), .files = 1}, fault);
+                       (usage_t){.bytes = copy_stored(status), .files = 1},
+                       fault);
 }
 
-static json_t *on_copied(const writer_t *writer, uint64_t size)
+json_t *copy_done(const writer_t *writer, uint64_t size)
 {
     (void) writer;
     return json_pack("{s:I}", "size", (json_int_t) size);
@@ -275,105 +162,7 @@ int copy_on_copy(files_thread_t *self, const file_request_t *request,
         .is_into_workspace = true,
         .what = "copy",
         .admit = copy_admit,
-        .done = on_copied,
-    };
-    return copy_new(self, request, &plan, fault);
-}
-
-/* --- From outside --- */
-
-/* Counts the folders above the path that are not there. */
-static uint64_t count_missing(int root, const char *path)
-{
-    cleanup_free char *above = mem_text(path);
-    uint64_t missing = 0;
-    char *slash;
-
-    while ((slash = strrchr(above, '/'))) {
-        struct stat about;
-        fault_t fault;
-
-        *slash = '\0';
-        if (beneath_stat(root, above, &about, &fault) != -ENOENT)
-            break;
-        missing++;
-    }
-    return missing;
-}
-
-/* Makes the folders above the path. */
-static int make_parents(int root, const char *path, fault_t *fault)
-{
-    const char *slash = strrchr(path, '/');
-    cleanup_free char *parent =
-        slash ? mem_copy(path, (size_t) (slash - path)) : NULL;
-    int r = parent ? beneath_make_folder(root, parent, true, fault) : 0;
-
-    if (r == -EEXIST || r == -ENOTDIR)
-        return fault_set(fault, ENOTDIR,
-                         "%s is not a folder, or has a file or a link above "
-                         "it: choose another path",
-                         parent);
-    return r;
-}
-
-static int refuse_folder(int root, const char *path, fault_t *fault)
-{
-    struct stat about;
-    fault_t ignored;
-
-    if (beneath_stat(root, path, &about, &ignored) < 0
-        || !S_ISDIR(about.st_mode))
-        return 0;
-    return fault_set(fault, EISDIR,
-                     "%s is a folder: end it with a slash (%s/) to have the "
-                     "file in it",
-                     path, path);
-}
-
-/* Looks whether there is room before anything is made. */
-static int admit(files_thread_t *self, const file_request_t *request, int file,
-                 uint64_t folders, fault_t *fault)
-{
-    struct stat about;
-
-    if (fstat(file, &about) < 0)
-        return fault_set(fault, errno, "stat: %s", strerror(errno));
-    return quota_check(
-        self, request->session,
-        (usage_t){.bytes = stored(&about) + folders * FOLDER_BYTES,
-                  .files = 1 + folders},
-        fault);
-}
-
-int copy_place(files_thread_t *self, const file_request_t *request, int *file_p,
-               fault_t *fault)
-{
-    cleanup_free char *to = NULL;
-    cleanup_fd int root = -1;
-    uint64_t folders;
-    int r;
-
-    if ((r = files_path(request->content, "path", &to, fault)) < 0
-        || (r = files_root(request, &root, fault)) < 0
-        || (r = refuse_folder(root, to, fault)) < 0)
-        return r;
-    folders = count_missing(root, to);
-    if ((r = admit(self, request, *file_p, folders, fault)) < 0
-        || (r = make_parents(root, to, fault)) < 0)
-        return r;
-    const copy_plan_t plan = {
-        .file_p = file_p,
-        .to_root = root,
-        .to = to,
-        .details = json_object_get(request->content, "details"),
-        .journaled = json_object_get(request->content, "journaled"),
-        .replaces = true,
-        .is_into_workspace = true,
-        .folders = folders,
-        .what = "fetch",
-        .admit = copy_admit,
-        .done = on_copied,
+        .done = copy_done,
     };
     return copy_new(self, request, &plan, fault);
 }

@@ -20,7 +20,7 @@ typedef struct files_thread {
     audit_writer_t *audit;       /* owned */
     struct transfers *transfers; /* owned; transfer.h */
     struct quotas *quotas;       /* owned; quota.h */
-    struct copies *copies;       /* owned; copy.h */
+    struct copies *copies;       /* owned; copies.h */
     const char *state_dir;       /* borrowed */
     uint64_t checkpoint_bytes;   /* of a session */
     /* Returns the bytes of running uploads into the session's workspace. */
