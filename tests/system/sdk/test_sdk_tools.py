@@ -82,9 +82,12 @@ def test_names_that_are_not_possible(sync_session: hearth.Session) -> None:
 
 
 def test_calls_outlive_the_gateway(alone: Gateway) -> None:
-    """The gateway is killed while the function works."""
+    """The gateway is killed while the function works. The next gateway gives
+    the call again, to the same process."""
+    runs = []
 
     def restart() -> str:
+        runs.append("restart")
         alone.kill()
         alone.start()
         return "done"
@@ -93,6 +96,7 @@ def test_calls_outlive_the_gateway(alone: Gateway) -> None:
         session.tools.add(restart)
         result = session.run("from hearth import tools\ntools.restart()")
         assert result.text == "'done'", result.error
+    assert runs == ["restart"]
 
 
 def test_awaited(user: Gateway) -> None:

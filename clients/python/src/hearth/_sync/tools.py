@@ -16,6 +16,7 @@ from hearth._background import (
     sync_sleep,
 )
 from hearth._schemas import schema_of
+from hearth._taken_calls import TakenCalls
 from hearth.errors import GatewayError, HearthError
 
 Tool = TypeVar("Tool", bound=Callable[..., Any])
@@ -31,7 +32,8 @@ class Tools:
 
     Arguments and results are JSON values. An exception of the function is a
     `hearth.ToolError` in the session, with its text. Calls come at the same
-    time, each in a thread (functions that are coroutines: in a task).
+    time, each in a thread (functions that are coroutines: in a task). One call
+    is one run of the function, also if the gateway is started again meanwhile.
     """
 
     def __init__(self, session: SessionLink) -> None:
@@ -40,6 +42,7 @@ class Tools:
         self._provider = f"python-{uuid4().hex[:12]}"
         self._functions: dict[str, Callable[..., Any]] = {}
         self._described: dict[str, dict[str, Any]] = {}
+        self._taken = TakenCalls()
         self._background: Optional[Background] = None
 
     def add(
@@ -116,6 +119,7 @@ class Tools:
         background = self._background
         after = 0
         while background is not None and not background.is_over:
+            self._taken.forget_ended()
             try:
                 response = self._session.ask(
                     "GET",
@@ -134,10 +138,15 @@ class Tools:
             except HearthError:
                 return  # the session has ended
             for call in json_of(response)["calls"]:
-                after = call["call"]
-                background.spawn(self._answer, call)
+                number = call["call"]
+                after = max(after, number)
+                answer = self._taken.answer_to(number)
+                if self._taken.begin(number):
+                    background.spawn(self._work, call)
+                elif answer is not None:  # the gateway before did not get it
+                    background.spawn(self._answer, number, answer)
 
-    def _answer(self, call: Mapping[str, Any]) -> None:
+    def _work(self, call: Mapping[str, Any]) -> None:
         body: dict[str, Any]
         try:
             function = self._functions[call["name"]]
@@ -146,13 +155,18 @@ class Tools:
             json.dumps(body, allow_nan=False)
         except Exception as error:
             body = {"error": f"{type(error).__name__}: {error}"}
+        self._taken.keep_answer(call["call"], body)
+        self._answer(call["call"], body)
+
+    def _answer(self, number: int, body: Mapping[str, Any]) -> None:
         try:
             self._session.ask(
                 "POST",
-                f"{self._path}/calls/{call['call']}",
+                f"{self._path}/calls/{number}",
                 accepted=(200, 409),
                 is_safe=True,
                 json=body,
             )
         except HearthError:
-            pass  # the gateway fails the call at its time limit
+            return  # the gateway asks again, or fails it at its time limit
+        self._taken.end(number)
