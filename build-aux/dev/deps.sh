@@ -9,6 +9,8 @@ readonly BUILD_PACKAGES=(
     libczmq-dev libzmq3-dev libjansson-dev libsodium-dev libssl-dev
     libseccomp-dev libwebsockets-dev
     python3-dev python3-venv
+    # Of the demo and the tests, which clone a repository.
+    git
 )
 readonly TEST_PACKAGES=(
     libcmocka-dev strace util-linux mandoc uidmap zsh fish

@@ -1,6 +1,6 @@
-/* Fetches of files into a session's workspace. The answer comes when the file
- * is there, however long it takes. The fetch goes on if the client goes, and
- * can be cancelled. */
+/* Fetches of files and repositories into a session's workspace. The answer
+ * comes when it is there, however long that takes. The fetch goes on if the
+ * client goes, and can be cancelled. */
 #include "gateway/http/api/route.h"
 #include "gateway/http/core/decimal.h"
 #include "gateway/http/core/model.h"
@@ -62,7 +62,8 @@ static void fetch(exchange_t *exchange)
     else
         exchange_fail(exchange, 400,
                       "the body must have the member `url`, perhaps `path` and "
-                      "`sha256`, and no other one, as {\"url\": "
+                      "`sha256`, or `kind`, `path`, `ref` and `depth`, and no "
+                      "other one, as {\"url\": "
                       "\"https://data.example/table.csv\"}");
 }
 

@@ -9,7 +9,7 @@ from typing import Any, Iterator, Optional
 
 import pytest
 from deadline import wait_for
-from fetch_gateway import ALLOW, HOST, PLAIN, Fetching
+from fetch_gateway import ALLOW, COMMIT, HOST, PLAIN, README, Fetching
 from records import wait_record
 from web import Answer, Web
 
@@ -82,6 +82,32 @@ def test_a_file_arrives(web: Web, here: str) -> None:
     assert web.get(here).json == {"fetches": []}
 
 
+def test_a_repository_arrives(web: Web, here: str) -> None:
+    answer = fetch(
+        web,
+        here,
+        "lacks-1-2.git?key=1",
+        **{"kind": "repository", "path": "d/", "ref": "v1", "depth": 1},
+    )
+    assert answer.status == 200
+    counts = {answer.json.pop("bytes"), answer.json.pop("files")}
+    assert all(type(count) is int and count > 1 for count in counts)
+    assert answer.json == {
+        "path": "d/lacks-1-2",
+        "url": f"{HOST}/lacks-1-2.git?key=1",
+        "commit": COMMIT,
+        "branch": "v1",
+        "lfs": 1,
+        "submodules": 2,
+        "cached": False,
+    }
+    placed = workspace(web, here) / "d/lacks-1-2"
+    assert (placed / "README.md").read_bytes() == README
+    again = fetch(web, here, "plain", kind="repository", path="d/lacks-1-2")
+    assert again.status in (400, 409)
+    assert "another path" in again.json["message"]
+
+
 @pytest.mark.parametrize(
     ("name", "status", "ename", "message"),
     [
@@ -125,6 +151,11 @@ def test_bodies_that_are_none(web: Web, here: str) -> None:
         ({"url": url, "sha256": "00"}, "64 hexadecimal digits"),
         ({"url": url, "sha256": HASH.upper()}, "lower case"),
         ({"url": url, "sha256": None}, "64 hexadecimal digits"),
+        ({"url": url, "kind": "folder"}, "kind must be file or repository"),
+        ({"url": url, "ref": "main"}, "add kind = repository"),
+        ({"url": url, "kind": "repository", "ref": "-x"}, "ref must be"),
+        ({"url": url, "kind": "repository", "depth": 0}, "depth must be"),
+        ({"url": url, "kind": "repository", "sha256": HASH}, "is for a file"),
     ):
         answer = web.ask("POST", here, members)
         assert (answer.status, answer.json["ename"]) == (400, "BadRequest")
@@ -176,6 +207,7 @@ def test_a_list_and_a_cancellation(
     found = wait_for(running, "bytes in the list")
     number = found.pop("number")
     assert found == {
+        "kind": "file",
         "url": f"{HOST}/slow-rest",
         "path": "slow-rest",
         "tag": "",
