@@ -34,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from fake_files import FakeFiles
 from fake_index import FakeIndex
+from git_server import GitServer
 from processes import descendants, kill, start_time
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,6 +126,26 @@ patients = pd.read_csv("data/diabetes.csv")
 print(f"{len(patients)} patients, the file has {patients.shape[1]} columns")
 """
 
+# A repository, and the question that an agent has about it.
+NET = """\
+from torch import nn
+
+
+def make(width):
+    return nn.Sequential(nn.Linear(4, width), nn.Dropout(0.5))
+"""
+
+ASK = """\
+import pathlib, re
+found = [
+    f"{path.relative_to('model')}:{number}: {line.strip()}"
+    for path in sorted(pathlib.Path("model").rglob("*.py"))
+    for number, line in enumerate(path.read_text().splitlines(), 1)
+    if re.search("dropout", line, re.IGNORECASE)
+]
+print("yes, it uses dropout:" if found else "no, it has no dropout", *found)
+"""
+
 LOOK = 'print("in the console:", len(flowers), "flowers,", sorted(accuracy))'
 
 
@@ -151,9 +172,11 @@ class Demo:
         scratch: Path,
         index: FakeIndex,
         server: FakeFiles,
+        repositories: GitServer,
     ) -> None:
         self.hearth = hearth
         self.server = server
+        self.repositories = repositories
         self.output = output
         self.environment = {
             **os.environ,
@@ -167,7 +190,8 @@ class Demo:
             f"fetch\n    dir = {scratch}/fetch\n"
             "profile\n    python3\n        packages\n"
             f"            index = {index.url}\n"
-            f"        fetch\n            allow = {server.place}\n"
+            "        fetch\n"
+            f"            allow = {server.place}, {repositories.place}\n"
         )
         self.state = scratch / "state"
         self.session: dict[str, Any] = {}
@@ -306,6 +330,17 @@ class Demo:
         text = self.run("exec", self.id, "-c", FETCHED).stdout
         self.show(text)
         expect("442 patients, the file has 11 columns" in text, "it is another")
+
+    def clone(self) -> None:
+        self.title("A repository from outside: does it use dropout?")
+        model = self.repositories.make("model.git")
+        commit = model.commit({"net.py": NET, "README.md": "A small net.\n"})
+        done = self.run("clone", self.id, model.url, "--depth", "1")
+        self.show(done.stdout)
+        expect(f"commit {commit}  branch main" in done.stdout, "another commit")
+        text = self.run("exec", self.id, "-c", ASK).stdout
+        self.show(text)
+        expect("yes, it uses dropout: net.py:5:" in text, "it was not found")
 
     def plot(self) -> None:
         text = self.turn(
@@ -495,6 +530,7 @@ class Demo:
         self.use()
         self.read()
         self.fetch()
+        self.clone()
         self.plot()
         self.fail()
         self.repair()
@@ -533,10 +569,12 @@ def main() -> int:
         ) as scratch,
         FakeIndex() as index,
         FakeFiles() as server,
+        TemporaryDirectory() as folder,
+        GitServer(Path(folder)) as repositories,
     ):
         index.add("petals", "1.0", {"petals.py": PETALS})
         hearth = options.hearth.resolve()
-        demo = Demo(hearth, output, Path(scratch), index, server)
+        demo = Demo(hearth, output, Path(scratch), index, server, repositories)
         try:
             demo.everything()
         except (StepError, subprocess.TimeoutExpired, OSError) as error:

@@ -1,4 +1,4 @@
-"""What docs/guide/fetching.md shows, with a server of this test's own."""
+"""What docs/guide/fetching.md shows, with servers of this test's own."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from documents import ROOT, Shell, blocks_of, run_commands, run_python
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
 from fake_files import FakeFiles
+from git_server import GitServer
 
 GUIDE = ROOT / "docs" / "guide" / "fetching.md"
 TABLE = b"city,people\nOslo,717710\n"
+NET = "layer = 'dropout'\n"
+URL = "https://data.example/"
 
 
 @pytest.fixture
@@ -32,19 +35,29 @@ def test_the_guide(folder: Path) -> None:
     blocks = blocks_of(GUIDE)
     (configuration,) = [one for one in blocks if one.kind == "configuration"]
     commands = [one for one in blocks if one.kind == "commands"]
-    assert len(commands) == 2
-    (program,) = [one for one in blocks if one.kind == "python"]
-    with FakeFiles() as server:
+    assert len(commands) == 3
+    programs = [one for one in blocks if one.kind == "python"]
+    (folder / "git").mkdir()
+    with FakeFiles() as server, GitServer(folder / "git") as repositories:
         server.put("/table.csv", TABLE, etag='"1"')
-        text = configuration.text.replace("data.example", server.place)
-        assert server.place in text
-        for step in [step for block in commands for step in block.steps]:
-            step.command = step.command.replace(
-                "https://data.example/", server.url("/")
+        model = repositories.make("model.git")
+        first = model.commit({"net.py": NET})
+        model.git("tag", "v1", first)
+        second = model.commit({"net.py": NET, "README.md": "More.\n"})
+
+        def local(text: str) -> str:
+            """The text with the places of the two servers."""
+            return text.replace(f"{URL}model.git", model.url).replace(
+                URL, server.url("/")
             )
-        program.text = program.text.replace(
-            "https://data.example/", server.url("/")
-        )
+
+        places = f"{server.place}, {repositories.place}"
+        text = configuration.text.replace("data.example", places)
+        assert places in text
+        for step in [step for block in commands for step in block.steps]:
+            step.command = local(step.command)
+        for program in programs:
+            program.text = local(program.text)
         place = folder / ".config" / "hearth" / "hearth.cfg"
         place.parent.mkdir(parents=True)
         place.write_text(f"{text}\nfetch\n    dir = {folder}/fetch\n")
@@ -52,9 +65,13 @@ def test_the_guide(folder: Path) -> None:
         try:
             for block in commands:
                 run_commands(shell, block, "docs/guide/fetching.md")
-            said = run_python(shell, program, "docs/guide/fetching.md")
-            assert said.startswith("data/table.csv 24 ")
-            assert "elsewhere.example is not permitted here" in said
+            files, code = (
+                run_python(shell, program, "docs/guide/fetching.md")
+                for program in programs
+            )
+            assert files.startswith("data/table.csv 24 ")
+            assert "elsewhere.example is not permitted here" in files
+            assert code == f"model main {len(second)}\n{NET}\n"
         finally:
             shell.close()
     assert server.count("/table.csv") == 4  # three found no change
