@@ -82,6 +82,47 @@ def test_refuses_a_request(head: bytes) -> None:
         parse_request(head)
 
 
+URL = b"POST http://index.example/a HTTP/1.1\r\n"
+
+
+def test_reads_a_post_where_it_is_taken() -> None:
+    head = URL + b"Content-Length: 5\r\nContent-Encoding: gzip"
+    request = parse_request(head, True)
+    assert request.body == 5
+    assert request.encode() == (
+        b"POST /a HTTP/1.1\r\nHost: index.example\r\n"
+        b"Content-Encoding: gzip\r\nContent-Length: 5\r\n"
+        b"Connection: close\r\n\r\n"
+    )
+    with pytest.raises(HeadFault):
+        parse_request(head)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        b"A: b",
+        b"Content-Length: 5\r\nContent-Length: 5",
+        b"Content-Length: 5, 5",
+        b"Content-Length: +5",
+        b"Content-Length: -1",
+        b"Content-Length: 0x5",
+        b"Content-Length: \xb2",
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked",
+        b"Transfer-Encoding: chunked",
+    ],
+)
+def test_refuses_a_post_without_a_plain_length(fields: bytes) -> None:
+    with pytest.raises(HeadFault, match="body has no length"):
+        parse_request(URL + fields, True)
+
+
+def test_only_a_post_has_a_body() -> None:
+    head = b"GET http://index.example/ HTTP/1.1\r\nContent-Length: 5"
+    with pytest.raises(HeadFault):
+        parse_request(head, True)
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [

@@ -117,9 +117,12 @@ def desks() -> Iterator[Callable[..., Desk]]:
     made: list[Desk] = []
 
     def make(
-        rules: Rules, max_bytes: int = 1 << 20, silence: float = LONG
+        rules: Rules,
+        max_bytes: int = 1 << 20,
+        silence: float = LONG,
+        takes_posts: bool = False,
     ) -> Desk:
-        made.append(Desk(rules, Bounds(max_bytes, silence)))
+        made.append(Desk(rules, Bounds(max_bytes, silence, takes_posts)))
         return made[-1]
 
     yield make
@@ -157,6 +160,36 @@ def test_leads_a_tunnel_to_the_index(servers: Servers, desks: Desks) -> None:
         client.sendall(b"abc")
         assert client.recv(100) == b"cba"
     assert desk.proxy.received() == 3
+
+
+def test_passes_on_a_posts_body_and_nothing_after_it(
+    servers: Servers, desks: Desks
+) -> None:
+    asked: list[bytes] = []
+    ended = threading.Event()
+
+    def serve(client: socket.socket) -> None:
+        got = b""
+        while not got.endswith(b"\r\n\r\n" + b"x" * 100_000):
+            got += client.recv(65536)
+        client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        asked.append(got + read_all(client))
+        ended.set()
+
+    server = servers(serve)
+    rules = Rules("http", "127.0.0.1", server.port)
+    head = (
+        f"POST http://127.0.0.1:{server.port}/a HTTP/1.1\r\n"
+        "Content-Length: 100000\r\n\r\n"
+    )
+    text = head + "x" * 100_000 + "GET / HTTP/1.1"
+    got = desks(rules, takes_posts=True).ask(text)
+    assert got.startswith(b"HTTP/1.1 200")
+    assert ended.wait(LONG)
+    assert b"GET" not in asked[0]
+    assert asked[0].startswith(b"POST /a HTTP/1.1\r\n")
+    assert b"400 Bad Request" in desks(rules).ask(text)
+    assert server.accepted == 1
 
 
 def test_answers_one_request_for_each_connection(

@@ -1,7 +1,7 @@
 """Heads of HTTP/1.1, read strictly: what is doubtful is refused.
 
 A request has no body here: a download has none, and one would be a way to hide
-a second request.
+a second request. Git alone asks with POST, whose body has a plain length.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ HEAD_MAX = 64 * 1024
 _FIELD = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
 _REQUEST = re.compile(r"([A-Z]+) (\S+) HTTP/1\.[01]")
 _URL = re.compile(r"http://([^/?#@]+)([/?][^#]*)?", re.IGNORECASE)
+_LENGTH = re.compile(r"[0-9]{1,18}", re.ASCII)
 _PLACE = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::([0-9]{1,5}))?")
 # Fields about one connection, and fields that the proxy writes itself.
 _DROPPED = frozenset(
@@ -51,6 +52,7 @@ class Request:
     port: int
     target: str
     fields: list[tuple[str, str]]
+    body: int = 0  # bytes that follow, of a POST
 
     @property
     def place(self) -> str:
@@ -71,6 +73,7 @@ class Request:
                 for name, value in self.fields
                 if name.lower() not in _DROPPED
             ),
+            *([f"Content-Length: {self.body}"] * (self.method == "POST")),
             "Connection: close",
         ]
         return _join(lines)
@@ -115,19 +118,25 @@ def _read_lines(head: bytes) -> tuple[str, list[tuple[str, str]]]:
     return first, fields
 
 
-def parse_request(head: bytes) -> Request:
-    """Return the request: CONNECT for https, GET or HEAD of a URL of http."""
+def parse_request(head: bytes, takes_posts: bool = False) -> Request:
+    """Return the request: CONNECT for https, GET or HEAD of a URL of http.
+
+    POST, too, if such requests are taken.
+    """
     first, fields = _read_lines(head)
     found = _REQUEST.fullmatch(first)
     if not found:
         raise HeadFault("a request has no line of HTTP/1.1")
-    _check_body(fields)
     method, target = found[1], found[2]
+    is_post = takes_posts and method == "POST"
+    body = _read_length(fields) if is_post else 0
+    if not is_post:
+        _check_body(fields)
     if method == "CONNECT":
         host, port = split_place(target, None)
         return Request(method, "https", host, port, "", fields)
     url = _URL.fullmatch(target)
-    if method not in ("GET", "HEAD"):
+    if method not in ("GET", "HEAD") and not is_post:
         raise HeadFault(
             f"a request has the method {method}, and only CONNECT, GET and "
             "HEAD are taken"
@@ -141,7 +150,17 @@ def parse_request(head: bytes) -> Request:
     target = url[2] or "/"
     if target.startswith("?"):
         target = f"/{target}"
-    return Request(method, "http", host, port, target, fields)
+    return Request(method, "http", host, port, target, fields, body)
+
+
+def _read_length(fields: list[tuple[str, str]]) -> int:
+    """Return the length of a body; HeadFault if it has no plain one."""
+    lengths = [v for name, v in fields if name.lower() == "content-length"]
+    if any(name.lower() == "transfer-encoding" for name, _ in fields):
+        raise HeadFault("a request's body has no length")
+    if len(lengths) != 1 or not _LENGTH.fullmatch(lengths[0]):
+        raise HeadFault("a request's body has no length")
+    return int(lengths[0])
 
 
 def _check_body(fields: list[tuple[str, str]]) -> None:

@@ -71,6 +71,7 @@ class Bounds:
 
     max_bytes: int
     silence: float
+    takes_posts: bool = False  # of http; https hides what is asked
 
 
 class Proxy:
@@ -208,7 +209,7 @@ class _Service:
     def _answer(self, client: socket.socket) -> None:
         try:
             head, rest = read_head(client, lambda _: None)
-            request = parse_request(head)
+            request = parse_request(head, self.bounds.takes_posts)
             upstream = self._dial(request)
         except HeadFault as fault:
             self._report(Report("head", "the client", str(fault)))
@@ -287,6 +288,7 @@ class _Service:
                 self._pump(place, client, upstream, True)
             else:
                 upstream.sendall(request.encode())
+                self._send_body(request.body, client, upstream, rest)
                 client.sendall(self._read_answer(upstream))
                 self._pump(place, client, upstream, False)
         except socket.timeout:
@@ -294,6 +296,22 @@ class _Service:
         except HeadFault as fault:
             client.sendall(_status(502, "Bad Gateway"))
             raise Refusal("head", place, str(fault)) from None
+
+    def _send_body(
+        self,
+        size: int,
+        client: socket.socket,
+        upstream: socket.socket,
+        rest: bytes,
+    ) -> None:
+        """Pass on a request's body, and nothing that comes after it."""
+        while size > 0:
+            piece = rest or client.recv(min(size, CHUNK))
+            if not piece:
+                raise ConnectionResetError("the client ended in a body")
+            upstream.sendall(piece[:size])
+            size -= len(piece[:size])
+            rest = b""
 
     def _read_answer(self, upstream: socket.socket) -> bytes:
         """Return the head of the answer, and what came with it."""
