@@ -124,7 +124,14 @@ def test_modules_import_what_comes_before_their_folder(source, package):
 
 
 @pytest.mark.parametrize(
-    ("folder", "other"), [("packages", "fetch"), ("fetch", "packages")]
+    ("folder", "other"),
+    [
+        ("packages", "fetch"),
+        ("packages", "clone"),
+        ("fetch", "packages"),
+        ("fetch", "clone"),
+        ("clone", "packages"),
+    ],
 )
 def test_kinds_of_downloads_know_nothing_of_each_other(folder, other):
     source = ROOT / "gateway/downloads"

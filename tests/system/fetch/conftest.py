@@ -10,7 +10,7 @@ import pytest
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "lib"))
-pytest.register_assert_rewrite("fake_files", "fetching")
+pytest.register_assert_rewrite("downloading", "fake_files", "fetching")
 
 from fake_files import FakeFiles  # noqa: E402
 from fetching import KINDS, PACKAGE, Folder, open_place  # noqa: E402

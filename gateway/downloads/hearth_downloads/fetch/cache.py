@@ -5,6 +5,7 @@
     entries/KEY         the last file of a URL: its hash, and its server's facts
     partial/KEY         a file of which a part has come, and KEY.about
     jobs/NAME/          a job that runs (space.py), or was killed
+    mirrors/            repositories (clone/mirrors.py)
 
 KEY is the SHA-256 of the URL. A file is found by its URL alone, and never by
 its hash: a session that knows a hash would get what only another session could
@@ -103,14 +104,18 @@ class Cache:
             os.mkdir(name, 0o700, dir_fd=self.work)
         return open_folder(name, self.work)
 
+    def clear_jobs(self) -> None:
+        """Clear up after workers that were killed; the index is locked."""
+        for name in os.listdir(self.folders[_JOBS]):
+            if not _NAME.fullmatch(name):
+                self._remove(name, _JOBS)
+            elif self.locks.is_over(name):
+                self._clear_left(name)
+
     def prepare(self) -> None:
         """Clear up after workers that were killed, and make room."""
         with self.locks.index():
-            for name in os.listdir(self.folders[_JOBS]):
-                if not _NAME.fullmatch(name):
-                    self._remove(name, _JOBS)
-                elif self.locks.is_over(name):
-                    self._clear_left(name)
+            self.clear_jobs()
             self._remove_strange()
             # The rest of what the cache may have is for this job's file.
             self._bound(self.job.cache_most - self.job.max_bytes)
@@ -266,14 +271,18 @@ class Cache:
                 follow_symlinks=False,
             )
 
-    def make_space(self, url: Url) -> tuple[str, Space]:
-        """Return the name and the folder of this job."""
+    def make_job(self) -> tuple[str, int, str]:
+        """Make a folder for this job; return its name, descriptor and path."""
         name = self.locks.take_job()
         jobs = self.folders[_JOBS]
         os.mkdir(name, 0o700, dir_fd=jobs)
-        folder = open_folder(name, jobs)
+        path = os.path.join(self.job.work, _JOBS, name)
+        return name, open_folder(name, jobs), path
+
+    def make_space(self, url: Url) -> tuple[str, Space]:
+        """Return the name and the folder of this job."""
+        name, folder, path = self.make_job()
         try:
-            path = os.path.join(self.job.work, _JOBS, name)
             return name, Space(self.job, folder, path, url.key)
         finally:
             os.close(folder)

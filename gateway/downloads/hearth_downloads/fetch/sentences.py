@@ -38,12 +38,12 @@ def say_size(size: int) -> str:
     return f"{size} bytes" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
 
 
-def too_large(job: Job, size: int = -1) -> Refused:
+def too_large(job: Job, size: int = -1, noun: str = "file") -> Refused:
     """Return the fault of a file that is too large; -1: it is not known."""
     most = f"{job.setting('max_bytes')} permits ({say_size(job.max_bytes)})"
     if size <= job.max_bytes:
-        return Refused(f"the file has more than {most}")
-    return Refused(f"the file has {say_size(size)}, more than {most}")
+        return Refused(f"the {noun} has more than {most}")
+    return Refused(f"the {noun} has {say_size(size)}, more than {most}")
 
 
 def too_slow(job: Job, url: Url, received: int) -> Unreachable:
@@ -82,11 +82,11 @@ class NoRoom(Failed):
     """A disk that is full; removing other files may help."""
 
 
-def no_room(job: Job, reason: str) -> NoRoom:
+def no_room(job: Job, reason: str, noun: str = "file") -> NoRoom:
     """Return the fault of a folder that takes no more."""
     return NoRoom(
-        f"{job.work} took no more of the file ({reason}): make room on its "
-        "disk, or ask for a smaller file"
+        f"{job.work} took no more of the {noun} ({reason}): make room on its "
+        f"disk, or ask for a smaller {noun}"
     )
 
 
@@ -99,6 +99,8 @@ class Case:
     url: Url
     reports: list[Report]
     authorities: str  # why no server with https can be known
+    noun: str = "file"
+    factor: int = TRAFFIC_FACTOR
 
     def explain(self, fault: Any) -> Fault:
         """Return the fault for the client's report."""
@@ -117,9 +119,9 @@ class Case:
         self, kind: str, url: str, reason: str, size: int
     ) -> Optional[Fault]:
         if kind == "large":
-            return too_large(self.job, size)
+            return too_large(self.job, size, self.noun)
         if kind == "disk":
-            return no_room(self.job, reason)
+            return no_room(self.job, reason, self.noun)
         if kind in _REDIRECTS:
             return Refused(_REDIRECTS[kind].format(url=url, reason=reason))
         if kind == "authorities":
@@ -141,8 +143,8 @@ class Case:
         job = self.job
         if report.kind == "limit":
             return Refused(
-                f"more than {TRAFFIC_FACTOR} times as much has come for this "
-                f"file as {job.setting('max_bytes')} permits "
+                f"more than {self.factor} times as much has come for this "
+                f"{self.noun} as {job.setting('max_bytes')} permits "
                 f"({say_size(job.max_bytes)}): its server ends and begins again"
             )
         host, port = split_place(report.place)

@@ -1,0 +1,78 @@
+"""The index that git has left, read strictly and written anew.
+
+What is passed on has names, kinds and hashes alone: no extension, no flag, and
+no facts of files, which git finds out where the files are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+
+from hearth_downloads.clone.names import is_git_name
+from hearth_downloads.clone.tree import ENTRIES_MAX, PATH_MAX, too_many
+from hearth_downloads.core.faults import Failed
+
+INDEX_BYTES_MAX = 512 << 20
+_KINDS = (0o100644, 0o100755, 0o120000)
+_SUBMODULE = 0o160000
+_STAT = 40  # bytes of facts before a hash
+_MODE = 24  # where the mode is in them
+_LENGTH = 0xFFF  # of a name, in the flags
+
+
+class _Unreadable(Exception):
+    pass
+
+
+def rewrite_index(content: bytes, digits: int) -> tuple[bytes, int]:
+    """Return the index as it is passed on, and its number of submodules."""
+    try:
+        return _rewrite(content, digits // 2)
+    except (_Unreadable, struct.error, ValueError, IndexError):
+        raise Failed("the index that git has left cannot be read") from None
+
+
+def _rewrite(content: bytes, size: int) -> tuple[bytes, int]:
+    mark, version, count = struct.unpack_from(">4sII", content)
+    if mark != b"DIRC" or version != 2:
+        raise _Unreadable
+    if count > ENTRIES_MAX:
+        raise too_many()
+    made = bytearray(content[:12])
+    at, last, submodules = 12, b"", 0
+    for _ in range(count):
+        mode, value, name, after = _read_entry(content, at, size)
+        if name <= last or not _is_path(name):
+            raise _Unreadable
+        submodules += mode == _SUBMODULE
+        made += bytes(_MODE) + struct.pack(">I", mode) + bytes(_STAT - 28)
+        flags = min(len(name), _LENGTH)
+        made += value + struct.pack(">H", flags) + name
+        made += bytes(8 - (_STAT + size + 2 + len(name)) % 8)
+        at, last = after, name
+    digest = hashlib.sha1 if size == 20 else hashlib.sha256
+    return bytes(made + digest(made).digest()), submodules
+
+
+def _read_entry(
+    content: bytes, at: int, size: int
+) -> tuple[int, bytes, bytes, int]:
+    """Return mode, hash and name, and where the next entry is."""
+    (mode,) = struct.unpack_from(">I", content, at + _MODE)
+    head = _STAT + size + 2
+    (flags,) = struct.unpack_from(">H", content, at + head - 2)
+    end = content.index(b"\0", at + head, at + head + PATH_MAX + 1)
+    name = content[at + head : end]
+    if mode not in (*_KINDS, _SUBMODULE) or flags & ~_LENGTH:
+        raise _Unreadable
+    whole = head + len(name)
+    value = content[at + _STAT : at + _STAT + size]
+    return mode, value, name, at + whole + 8 - whole % 8
+
+
+def _is_path(name: bytes) -> bool:
+    parts = name.split(b"/")
+    return not any(
+        part in (b"", b".", b"..") or is_git_name(part) for part in parts
+    )

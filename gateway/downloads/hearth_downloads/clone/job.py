@@ -1,0 +1,30 @@
+"""A job of clone, as the gateway's first datagram describes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from hearth_downloads.fetch import job as fetch
+
+ORDERS = ("clone",)
+
+
+@dataclass(frozen=True)
+class Job(fetch.Job):
+    """One repository to copy; lists and limits are those of files."""
+
+    ref: str = ""  # branch, tag or commit hash; empty: the server's HEAD
+    depth: int = 0  # commits of history; 0: all
+    rate: int = 2  # a server that counts its objects sends little
+
+    def key(self, url: str) -> str:
+        """Return the name of the mirror in the cache.
+
+        Jobs with other lists have another mirror. So all that is in one has
+        come as this job's lists permit.
+        """
+        shallow = [self.ref, self.depth] if self.depth else []
+        known = json.dumps([url, self.lists, shallow])
+        return hashlib.sha256(known.encode()).hexdigest()

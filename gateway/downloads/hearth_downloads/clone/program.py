@@ -1,0 +1,200 @@
+"""Runs git's commands for one repository, in the sandbox.
+
+It is fetch/client.py's counterpart: what it reads and leaves is hostile to the
+worker. What it needs is imported before the sandbox is made.
+
+    mirror/     the repository, without a working tree (mirrors.py)
+    tree/       the working tree, and `index`
+    report      the end: `{"ok": …}` or `{"fault": …}`
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import NoReturn
+
+from hearth_downloads.clone.git import INSIDE, MIRROR, TREE
+from hearth_downloads.clone.ref import is_hash
+
+REPORT, SAID, HEARD = "report", "said", "heard"
+SAID_MAX = 8 * 1024
+HEARD_MAX = 1 << 20
+
+
+@dataclass(frozen=True)
+class Order:
+    """One repository, and what is wanted of it."""
+
+    git: str
+    environment: dict[str, str]
+    configs: dict[int, str]  # by the digits of a hash
+    ref: str
+    depth: int
+
+
+class Stop(Exception):
+    """An end without a copy."""
+
+    def __init__(self, kind: str, said: str = "") -> None:
+        super().__init__(kind)
+        self.fault = {"kind": kind, "said": said}
+
+
+def run(order: Order) -> NoReturn:
+    """Do it, and report; the end of this process."""
+    os.chdir(INSIDE)
+    try:
+        report: dict[str, object] = {"ok": _Copy(order).run()}
+    except Stop as stop:
+        report = {"fault": stop.fault}
+    with open(REPORT, "w", encoding="ascii") as file:
+        json.dump(report, file)
+    os._exit(0)
+
+
+class _Copy:
+    """The commands, in the mirror that the worker has made ready."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.ref = order.ref
+        self.head = ""  # the server's own branch
+        self.head_hash = ""
+
+    def run(self) -> dict[str, str]:
+        """Return commit, branch and the server's branch."""
+        os.mkdir(TREE)
+        if is_hash(self.ref):
+            self._get_hash()
+            commit, branch = self._find(self.ref), ""
+        else:
+            commit, branch = self._get_ref()
+        self._git("refs", "pack-refs", "--all", "--prune")
+        self._git("checkout", "read-tree", "--reset", "-u", commit)
+        return {"commit": commit, "branch": branch, "head": self.head}
+
+    def _git(self, kind: str, *arguments: str) -> bytes:
+        """Run a command; return the beginning of what it writes."""
+        if not self._try(*arguments):
+            with open(SAID, "rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - SAID_MAX))
+                raise Stop(kind, file.read().decode("utf-8", "replace"))
+        with open(HEARD, "rb") as file:
+            return file.read(HEARD_MAX)
+
+    def _try(self, *arguments: str) -> bool:
+        with open(SAID, "wb") as said, open(HEARD, "wb") as heard:
+            code = subprocess.call(
+                [self.order.git, *arguments],
+                env=self.order.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=heard,
+                stderr=said,
+            )
+        return code == 0
+
+    def _find(self, name: str) -> str:
+        """Return the hash of a commit that is there; "" if it is not."""
+        if not self._try("rev-parse", "-q", "--verify", f"{name}^{{commit}}"):
+            return ""
+        with open(HEARD, "rb") as file:
+            return file.read(80).decode("ascii", "replace").strip()
+
+    def _get_hash(self) -> None:
+        """Ask the server only if the commit is not there."""
+        self._set_digits(len(self.ref))
+        if self._find(self.ref):
+            return
+        if not self.order.depth:
+            self._fetch_all()
+        if not self._find(self.ref):
+            self._fetch(self.ref)
+        if not self._find(self.ref):
+            raise Stop("commit")
+
+    def _get_ref(self) -> tuple[str, str]:
+        """Return commit and branch of a name, as the server has it now."""
+        branches, tags = self._ask()
+        ref = self.ref or self.head
+        if not ref:
+            return self._get_head(), ""
+        is_branch = ref in branches
+        if not is_branch and ref not in tags:
+            raise Stop("ref")
+        place = f"refs/tags/{ref}"
+        source = f"refs/heads/{ref}" if is_branch else place
+        target = f"refs/remotes/origin/{ref}" if is_branch else place
+        if self.order.depth:
+            self._fetch(f"+{source}:{target}")
+        else:
+            self._fetch_all()
+        commit = self._find(target)
+        if not commit:
+            raise Stop("commit" if self._try("show-ref", target) else "ref")
+        return commit, ref if is_branch else ""
+
+    def _get_head(self) -> str:
+        """Return the commit of a server whose HEAD is no branch."""
+        if not self.order.depth:
+            self._fetch_all()
+        if not self._find(self.head_hash):
+            self._fetch("HEAD")
+        return self._find(self.head_hash) or self._find("FETCH_HEAD")
+
+    def _ask(self) -> tuple[set[str], set[str]]:
+        """Return those branches and tags of the server that matter."""
+        wanted = [f"refs/heads/{self.ref}", f"refs/tags/{self.ref}"]
+        found = self._list("HEAD", *(wanted if self.ref else ()))
+        if not found and not self._list():
+            raise Stop("empty")
+        if not self.ref and not self.head_hash:
+            raise Stop("head")
+        self._set_digits(len(next(iter(found.values()), "0" * 40)))
+        if self.head:
+            found.setdefault(f"refs/heads/{self.head}", "")
+        return tuple(
+            {name[len(top) :] for name in found if name.startswith(top)}
+            for top in ("refs/heads/", "refs/tags/")
+        )  # type: ignore[return-value]
+
+    def _list(self, *patterns: str) -> dict[str, str]:
+        heard = self._git("ask", "ls-remote", "--symref", "origin", *patterns)
+        found = {}
+        for line in heard.decode("utf-8", "surrogateescape").splitlines():
+            value, _, name = line.partition("\t")
+            if name == "HEAD" and value.startswith("ref: refs/heads/"):
+                self.head = value[len("ref: refs/heads/") :]
+            elif name == "HEAD" and is_hash(value):
+                self.head_hash = found[name] = value
+            elif is_hash(value):
+                found[name] = value
+        return found
+
+    def _set_digits(self, digits: int) -> None:
+        with open(f"{MIRROR}/config", "w", encoding="utf-8") as file:
+            file.write(self.order.configs[digits])
+
+    def _fetch_all(self) -> None:
+        self._fetch(
+            "--prune",
+            "--no-tags",
+            "+refs/heads/*:refs/remotes/origin/*",
+            "+refs/tags/*:refs/tags/*",
+        )
+
+    def _fetch(self, *specs: str) -> None:
+        options = [one for one in specs if one.startswith("--")]
+        if self.order.depth:
+            options.append(f"--depth={self.order.depth}")
+        names = [one for one in specs if not one.startswith("--")]
+        self._git(
+            "get", "fetch", "-q", "--progress", *options, "origin", *names
+        )
+        # A server without git's own protocol gives loose objects, which are
+        # neither checked nor kept.
+        if set(os.listdir(f"{MIRROR}/objects")) - {"pack", "info"}:
+            raise Stop("old")

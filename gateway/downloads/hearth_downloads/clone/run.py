@@ -1,0 +1,132 @@
+"""Runs git in its sandbox, and looks at it meanwhile."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import Optional
+
+from hearth_downloads.clone import program
+from hearth_downloads.clone.dotgit import Head, parse_head
+from hearth_downloads.clone.git import (
+    environment,
+    find_git,
+    visible_folders,
+    write_config,
+)
+from hearth_downloads.clone.job import Job
+from hearth_downloads.clone.sentences import NOUN, Failure
+from hearth_downloads.clone.space import Space
+from hearth_downloads.core.faults import Failed, Fault, clean
+from hearth_downloads.core.gateway import Gateway
+from hearth_downloads.core.proxy import Bounds, Proxy
+from hearth_downloads.core.sandbox import Program, Result, Sandbox
+from hearth_downloads.fetch.places import Places
+from hearth_downloads.fetch.sentences import Case, too_large
+from hearth_downloads.fetch.url import Url
+
+PROGRESS_SECONDS = 1.0
+MEASURE_SECONDS = 0.25
+TRAFFIC_FACTOR = 2  # of max_bytes: a pack, and what was sent in vain
+SPARE_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class About:
+    """Describes the job, as it was judged before anything is asked."""
+
+    job: Job
+    url: Url
+    places: Places
+    ref: str
+    depth: int
+    authorities: str  # why no server with https can be known
+
+
+class Run:
+    """The program in its sandbox, and the looks at it meanwhile."""
+
+    def __init__(self, about: About, gateway: Gateway, space: Space) -> None:
+        self.about = about
+        self.job = about.job
+        self.gateway = gateway
+        self.space = space
+        self.git = find_git()
+        self.reported_at = time.monotonic()
+        self.measured_at = 0.0
+        self.proxy: Optional[Proxy] = None
+
+    def run(self) -> Head:
+        """Return what was checked out."""
+        job, about = self.job, self.about
+        if os.geteuid() != 0 and job.uid != os.geteuid():
+            raise Failed(
+                f"the sandbox is to have the user {job.uid}, and the worker "
+                f"has {os.geteuid()}: only root can give it another one"
+            )
+        order = program.Order(
+            self.git,
+            environment(),
+            {n: write_config(job, about.url.text, n) for n in (40, 64)},
+            about.ref,
+            about.depth,
+        )
+        sandbox = Sandbox(job, self.space.path, visible_folders())
+        most = TRAFFIC_FACTOR * job.max_bytes + SPARE_BYTES
+        bounds = Bounds(most, job.silence, takes_posts=True)
+        self.proxy = Proxy(about.places, bounds, job.uid, job.gid)
+        try:
+            step = Program(
+                lambda: program.run(order), self.proxy.attach, self._look
+            )
+            try:
+                result = sandbox.run(self.gateway, step)
+            finally:
+                self.space.take_back()
+            return self._read(self.proxy, result)
+        finally:
+            self.proxy.close()
+
+    def _look(self) -> None:
+        """Report how much has come; end what is too much."""
+        now = time.monotonic()
+        if now >= self.measured_at:
+            if self.space.is_over():
+                raise too_large(self.job, noun=NOUN)
+            spent = time.monotonic() - now
+            self.measured_at = now + max(MEASURE_SECONDS, 10 * spent)
+        if self.proxy and now >= self.reported_at + PROGRESS_SECONDS:
+            self.reported_at = now
+            self.gateway.report_bytes(self.proxy.received(), -1)
+
+    def _read(self, proxy: Proxy, result: Result) -> Head:
+        """Return what the program reports; raise what it could not do."""
+        if self.space.is_over():
+            raise too_large(self.job, noun=NOUN)
+        report = self.space.read_report()
+        if report is None:
+            said = clean(result.output[-500:])
+            raise Failed(f"git has ended without a report: {said or 'no word'}")
+        if "fault" not in report:
+            return parse_head(report.get("ok"))
+        raise self._explain(proxy, report["fault"])
+
+    def _explain(self, proxy: Proxy, fault: object) -> Fault:
+        found = fault if isinstance(fault, dict) else {}
+        kind, said = (
+            value if isinstance(value, str) else ""
+            for value in map(found.get, ("kind", "said"))
+        )
+        about = self.about
+        case = Case(
+            self.job,
+            about.places,
+            about.url,
+            proxy.reports(),
+            about.authorities,
+            NOUN,
+            TRAFFIC_FACTOR,
+        )
+        received = proxy.received()
+        return Failure(case, kind, said, received, about.ref).explain()

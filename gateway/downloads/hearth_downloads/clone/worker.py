@@ -1,0 +1,19 @@
+"""The process for one job of clone (core.worker)."""
+
+from __future__ import annotations
+
+from hearth_downloads.clone.job import ORDERS, Job
+from hearth_downloads.core.gateway import Gateway
+from hearth_downloads.core.worker import Worker
+
+
+def _do(job: Job, gateway: Gateway) -> None:
+    # After the limits of a job, because it imports all the rest.
+    from hearth_downloads.clone.copy import do
+
+    do(job, gateway)
+
+
+def main() -> None:
+    """Be the worker."""
+    Worker("Fetch", Job, ORDERS, _do).main()
