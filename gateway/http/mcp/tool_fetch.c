@@ -1,14 +1,14 @@
 /* See tool_fetch.h. The fetch is the registry's, and goes on if its client
- * goes. Calls for the same file share one request, so a client that repeats its
- * call takes no second place among those that wait. */
+ * goes. Calls for the same thing share one request, so a client that repeats
+ * its call takes no second place among those that wait. */
 #include "gateway/http/mcp/tool_fetch.h"
 
 #include "base/clock.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/mcp/fetch_text.h"
 #include "gateway/http/mcp/tool_result.h"
 #include "gateway/http/rpc/registry_client.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #define PROGRESS_MS 4000 /* between two notices of progress */
@@ -31,20 +31,51 @@ static const char *text_argument(const mcp_call_t *call, const char *name)
     return model_text(call->arguments, name);
 }
 
+static bool is_action(const mcp_call_t *call, const char *name)
+{
+    return strcmp(text_argument(call, "action"), name) == 0;
+}
+
+static bool is_clone(const mcp_call_t *call)
+{
+    return is_action(call, "clone");
+}
+
+bool tool_fetch_is_meant(const mcp_call_t *call)
+{
+    return is_action(call, "fetch") || is_clone(call);
+}
+
+static json_int_t depth_argument(const mcp_call_t *call)
+{
+    return json_integer_value(json_object_get(call->arguments, "depth"));
+}
+
+const char *tool_fetch_find_flaw(const mcp_call_t *call)
+{
+    if (!*text_argument(call, "url"))
+        return "url is missing";
+    if (depth_argument(call) < 0)
+        return "depth must be 0 or more";
+    if (!is_clone(call)
+        && (*text_argument(call, "ref") || depth_argument(call)))
+        return "ref and depth are for a repository: its action is clone";
+    return NULL;
+}
+
 static void on_fetched(exchange_t *exchange, const json_t *reply)
 {
     mcp_call_t *call = call_of(exchange);
-    const char *encoding = model_text(reply, "encoding");
 
     if (call->is_answered || !tool_result_is_ok(call, reply))
         return;
-    tool_result_text(
-        call, false, "%.500s has %" PRId64 " bytes now, SHA-256 %s%s%s%s",
-        model_text(reply, "path"),
-        (int64_t) json_integer_value(json_object_get(reply, "size")),
-        model_text(reply, "sha256"),
-        json_is_true(json_object_get(reply, "cached")) ? " (cached)" : "",
-        *encoding ? ", compressed: " : "", encoding);
+    cleanup_free char *text = fetch_text_done(reply, is_clone(call));
+    tool_result_text(call, false, "%s", text);
+}
+
+static const char *kind_of(const mcp_call_t *call)
+{
+    return is_clone(call) ? "repository" : "file";
 }
 
 /* Returns what the list has of the call's fetch, lent; NULL if it has nothing.
@@ -60,7 +91,8 @@ static const json_t *find(const mcp_call_t *call, const json_t *reply)
     {
         const char *other = model_text(fetch, "url");
 
-        if (strlen(other) == size && strncmp(other, url, size) == 0)
+        if (strlen(other) == size && strncmp(other, url, size) == 0
+            && strcmp(model_text(fetch, "kind"), kind_of(call)) == 0)
             return fetch;
     }
     return NULL;
@@ -69,19 +101,9 @@ static const json_t *find(const mcp_call_t *call, const json_t *reply)
 /* Answers with how far the fetch has come. */
 static void answer_unfinished(mcp_call_t *call, const json_t *fetch)
 {
-    const json_t *total = json_object_get(fetch, "total");
-    char of[40] = "";
+    cleanup_free char *text = fetch_text_running(fetch, is_clone(call));
 
-    if (json_is_integer(total))
-        snprintf(of, sizeof of, " of %" PRId64,
-                 (int64_t) json_integer_value(total));
-    tool_result_text(
-        call, false,
-        "RUNNING: %.500s is %s, %" PRId64 "%s bytes have come. The fetch goes "
-        "on; the same call again waits for it.",
-        fetch ? model_text(fetch, "path") : "the file",
-        fetch ? model_text(fetch, "state") : "almost there",
-        (int64_t) json_integer_value(json_object_get(fetch, "bytes")), of);
+    tool_result_text(call, false, "%s", text);
 }
 
 static void on_list(exchange_t *exchange, const json_t *reply)
@@ -117,15 +139,31 @@ static void on_tick(mcp_call_t *call, int64_t now)
         json_pack("{s:s,s:s}", "id", self->session, "order", "list"), on_list);
 }
 
+/* Returns the request, for the caller. Its values are the registry's to check:
+ * it has the sentences. */
+static json_t *describe(const mcp_call_t *call, const char *session)
+{
+    static const char *const texts[] = {"sha256", "ref"};
+    json_t *content =
+        json_pack("{s:s,s:s,s:s,s:s,s:s}", "id", session, "order", "fetch",
+                  "kind", kind_of(call), "url", text_argument(call, "url"),
+                  "path", text_argument(call, "path"));
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (*text_argument(call, texts[i]))
+            json_object_set_new(content, texts[i],
+                                json_string(text_argument(call, texts[i])));
+    if (depth_argument(call))
+        json_object_set_new(content, "depth",
+                            json_integer(depth_argument(call)));
+    return content;
+}
+
 void tool_fetch_run(mcp_call_t *call, const char *session)
 {
     static const call_ops_t ops = {.on_tick = on_tick};
-    const char *hash = text_argument(call, "sha256");
     fetch_t *self = mem_new(sizeof *self);
-    json_t *content =
-        json_pack("{s:s,s:s,s:s,s:s,s:s*}", "id", session, "order", "fetch",
-                  "url", text_argument(call, "url"), "path",
-                  text_argument(call, "path"), "sha256", *hash ? hash : NULL);
+    json_t *content = describe(call, session);
     cleanup_free char *name = json_dumps(content, JSON_COMPACT);
 
     self->call = call;

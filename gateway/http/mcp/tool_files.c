@@ -1,6 +1,6 @@
 /* The tool `files`: a session's workspace, through the files thread, which
  * follows no link out of it. It also works when the session is gone, except to
- * fetch (tool_fetch.c). */
+ * fetch and to clone (tool_fetch.c). */
 #include "gateway/http/contents/contents.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/mcp/dispatcher.h"
@@ -341,22 +341,18 @@ static void delete_file(files_t *self)
 
 /* --- All of them --- */
 
-static bool is_fetch(const mcp_call_t *call)
-{
-    return strcmp(text_argument(call, "action"), "fetch") == 0;
-}
-
 static void on_shown(exchange_t *exchange, const json_t *reply)
 {
     mcp_call_t *call = call_of(exchange);
     files_t *self = call->state;
-    const json_t *session = is_fetch(call) ? tool_session_alive(call, reply)
-                                           : tool_session_of(call, reply);
+    bool is_fetch = tool_fetch_is_meant(call);
+    const json_t *session = is_fetch ? tool_session_alive(call, reply)
+                                     : tool_session_of(call, reply);
     const char *action = text_argument(call, "action");
 
     if (!session)
         return;
-    if (is_fetch(call)) {
+    if (is_fetch) {
         tool_fetch_run(call, model_text(session, "id"));
         return;
     }
@@ -375,15 +371,15 @@ static void on_shown(exchange_t *exchange, const json_t *reply)
 static bool check_order(mcp_call_t *call)
 {
     static const char *const numbers[] = {"offset", "limit"};
+    bool is_fetch = tool_fetch_is_meant(call);
     bool needs_path =
-        strcmp(text_argument(call, "action"), "list") != 0 && !is_fetch(call);
+        strcmp(text_argument(call, "action"), "list") != 0 && !is_fetch;
+    const char *flaw = is_fetch ? tool_fetch_find_flaw(call) : NULL;
 
-    if (needs_path && !*text_argument(call, "path")) {
-        tool_result_text(call, true, "path is missing");
-        return false;
-    }
-    if (is_fetch(call) && !*text_argument(call, "url")) {
-        tool_result_text(call, true, "url is missing");
+    if (needs_path && !*text_argument(call, "path"))
+        flaw = "path is missing";
+    if (flaw) {
+        tool_result_text(call, true, "%s", flaw);
         return false;
     }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -401,7 +397,8 @@ void tool_files_run(mcp_call_t *call)
     files_t *self;
 
     if (!check_order(call)
-        || (is_fetch(call) && !dispatcher_permits(call, SCOPE_EXECUTE)))
+        || (tool_fetch_is_meant(call)
+            && !dispatcher_permits(call, SCOPE_EXECUTE)))
         return;
     self = mem_new(sizeof *self);
     self->call = call;

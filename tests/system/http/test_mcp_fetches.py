@@ -1,5 +1,5 @@
-"""Files from outside by the tool `files` of the Model Context Protocol, with a
-worker that does what the tests say."""
+"""Files and repositories from outside by the tool `files` of the Model Context
+Protocol, with a worker that does what the tests say."""
 
 from __future__ import annotations
 
@@ -9,12 +9,25 @@ from typing import Any, Iterator
 
 import pytest
 from deadline import wait_for
-from fetch_gateway import ALLOW, HOST, PLAIN, Fetching
+from fetch_gateway import (
+    ALLOW,
+    COMMIT,
+    HOST,
+    PLAIN,
+    README,
+    REPOSITORY,
+    Fetching,
+)
 from records import wait_record
 from rpc import Json, Rpc, session_of, text_of
 from web import Web
 
 HASH = hashlib.sha256(PLAIN).hexdigest()
+HOLDS = (
+    f"{1 + len(REPOSITORY)} files and folders, "
+    f"{len(README) + sum(len(c) for kind, _, c in REPOSITORY if kind != b'l')} "
+    "bytes"
+)
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +73,16 @@ def fetch(rpc: Rpc, session: str, name: str, **arguments: Any) -> Json:
     )
 
 
+def clone(rpc: Rpc, session: str, name: str, **arguments: Any) -> Json:
+    return rpc.call(
+        "files",
+        session=session,
+        action="clone",
+        url=f"{HOST}/{name}",
+        **arguments,
+    )
+
+
 def test_a_file_arrives(rpc: Rpc, session: str) -> None:
     result = fetch(rpc, session, "plain.csv?k=v", path="d/", sha256=HASH)
     assert not result["isError"]
@@ -91,13 +114,112 @@ def test_a_refusal_is_a_result(
     assert text in text_of(result)
 
 
-def test_arguments_that_are_missing(rpc: Rpc, session: str) -> None:
-    result = rpc.call("files", session=session, action="fetch", path="x")
+@pytest.mark.parametrize(
+    ("name", "more", "path", "branch"),
+    [
+        ("tool.git", {}, "tool", "main"),
+        ("tool-at.git", {"path": "src/", "ref": "v1"}, "src/tool-at", "v1"),
+    ],
+)
+def test_a_repository_is_described(
+    gateway: Fetching,
+    rpc: Rpc,
+    session: str,
+    name: str,
+    more: Json,
+    path: str,
+    branch: str,
+) -> None:
+    result = clone(rpc, session, f"group/{name}?k=v", **more)
+    assert not result["isError"], text_of(result)
+    assert text_of(result) == (
+        f"{path} has commit {COMMIT} now, branch {branch}: {HOLDS}"
+    )
+    job = gateway.wait_note("began", name)["job"]
+    assert (job["order"], job["depth"]) == ("clone", 0)
+    assert job["ref"] == more.get("ref", "")
+
+
+def test_a_repository_arrives(rpc: Rpc, session: str) -> None:
+    assert not clone(rpc, session, "tool")["isError"]
+    read = rpc.call(
+        "files", session=session, action="read", path="tool/src/run"
+    )
+    assert not read["isError"], text_of(read)
+    assert text_of(read).startswith("#!/bin/sh")
+
+
+@pytest.mark.parametrize("depth", [0, 3])
+def test_history_is_cut(
+    gateway: Fetching, rpc: Rpc, session: str, depth: int
+) -> None:
+    name = f"deep-{depth}"
+    result = clone(rpc, session, name, depth=depth)
+    assert not result["isError"], text_of(result)
+    assert gateway.wait_note("began", name)["job"]["depth"] == depth
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("cached", f"branch main: {HOLDS} (cached)"),
+        ("detached", f"on no branch: {HOLDS}"),
+        (
+            "lacks-3-2",
+            "3 files are Git LFS pointers: their contents were not fetched. "
+            "2 submodules are empty folders",
+        ),
+    ],
+)
+def test_what_a_model_must_know_of_a_repository(
+    rpc: Rpc, session: str, name: str, text: str
+) -> None:
+    result = clone(rpc, session, name)
+    assert not result["isError"]
+    assert text_of(result).endswith(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [
+        ("refused", {}, "it is FetchRefused"),
+        ("unreachable", {}, "it is FetchUnreachable"),
+        ("dies", {}, "the clone worker ended without an answer"),
+        ("nofile", {}, "the clone worker answered without"),
+        ("size", {}, "the clone worker gave a file of"),
+        ("hash", {}, "commit"),
+        ("tool", {"path": "../x"}, "a path has no"),
+        ("tool", {"ref": "a b"}, "ref must be the name of a branch"),
+        ("tool", {"sha256": HASH}, "sha256 is for a file"),
+        ("tool", {"depth": -1}, "depth must be 0 or more"),
+    ],
+)
+def test_a_refused_clone_is_a_result(
+    rpc: Rpc, session: str, name: str, arguments: Any, text: str
+) -> None:
+    result = clone(rpc, session, name, **arguments)
+    assert result["isError"]
+    assert text in text_of(result)
+
+
+@pytest.mark.parametrize("more", [{"ref": "main"}, {"depth": 1}])
+def test_a_file_has_no_history(rpc: Rpc, session: str, more: Any) -> None:
+    """A model that asks for it means a repository."""
+    result = fetch(rpc, session, "plain", **more)
+    assert result["isError"]
+    assert "its action is clone" in text_of(result)
+
+
+@pytest.mark.parametrize("action", ["fetch", "clone"])
+def test_arguments_that_are_missing(
+    rpc: Rpc, session: str, action: str
+) -> None:
+    result = rpc.call("files", session=session, action=action, path="x")
     assert result["isError"]
     assert text_of(result) == "url is missing"
     gone = session_of(rpc.call("execute", code="1"))
     rpc.call("session", action="end", session=gone)
-    result = fetch(rpc, gone, "plain")
+    result = rpc.call("files", session=gone, action=action, url=f"{HOST}/plain")
     assert result["isError"]
     assert gone in text_of(result)
 
@@ -115,7 +237,8 @@ def test_a_profile_without_hosts() -> None:
         gateway.end()
 
 
-def test_files_alone_is_not_enough(web: Web, session: str) -> None:
+@pytest.mark.parametrize("action", ["fetch", "clone"])
+def test_files_alone_is_not_enough(web: Web, session: str, action: str) -> None:
     """As over REST."""
     made = web.ask(
         "POST", "/hearth/tokens", {"name": "f", "scopes": ["files"]}
@@ -125,7 +248,7 @@ def test_files_alone_is_not_enough(web: Web, session: str) -> None:
         "name": "files",
         "arguments": {
             "session": session,
-            "action": "fetch",
+            "action": action,
             "url": f"{HOST}/plain",
         },
     }
@@ -162,6 +285,32 @@ def test_a_slow_fetch_is_answered(hasty: Fetching) -> None:
     assert hasty.order("began") == ["slow-mcp"]
     hasty.let("slow-mcp")
     until_it_says(f"slow-mcp has {len(PLAIN)} bytes now, SHA-256 {HASH}")
+
+
+def test_a_slow_clone_is_answered(hasty: Fetching) -> None:
+    """A fetch of the same URL is another one."""
+    rpc = Rpc(Web.of(hasty))
+    session = session_of(rpc.call("execute", code="1"))
+
+    def until_it_says(text: str) -> None:
+        wait_for(
+            lambda: text in text_of(clone(rpc, session, "slow-tool.git")), text
+        )
+
+    until_it_says(
+        "RUNNING: slow-tool is running, 5 of 10 bytes have come. The clone "
+        "goes on; the same call again waits for it."
+    )
+    wait_for(
+        lambda: (
+            "RUNNING: slow-tool.git is waiting, 0 bytes have come."
+            in text_of(fetch(rpc, session, "slow-tool.git"))
+        ),
+        "the fetch beside it",
+    )
+    assert hasty.order("began").count("slow-tool.git") == 1
+    hasty.let("slow-tool.git")
+    until_it_says(f"slow-tool has commit {COMMIT} now, branch main: {HOLDS}")
 
 
 def test_progress(gateway: Fetching, rpc: Rpc, web: Web, session: str) -> None:

@@ -1,0 +1,99 @@
+/* What a model reads of a file or a repository from outside. */
+#include "base/buffer.h"
+#include "gateway/http/mcp/fetch_text.h"
+#include "tests/lib/test.h"
+
+#define COMMIT "f572d396fae9206628714fb2ce00f72e94f2258f"
+
+static json_t *repository(const char *branch, int lfs, int submodules,
+                          bool is_cached)
+{
+    return json_pack("{s:s,s:s,s:s,s:i,s:I,s:i,s:i,s:b}", "path", "src/tool",
+                     "commit", COMMIT, "branch", branch, "files", 7, "bytes",
+                     (json_int_t) 3 << 30, "lfs", lfs, "submodules", submodules,
+                     "cached", is_cached);
+}
+
+static void describes_a_file(void **state)
+{
+    json_auto_t *reply =
+        json_pack("{s:s,s:i,s:s,s:s,s:b}", "path", "data/table.csv", "size", 24,
+                  "sha256", "00ff", "encoding", "", "cached", 0);
+    cleanup_free char *plain = fetch_text_done(reply, false);
+
+    (void) state;
+    assert_string_equal(plain, "data/table.csv has 24 bytes now, SHA-256 00ff");
+    json_object_set_new(reply, "encoding", json_string("gzip"));
+    json_object_set_new(reply, "cached", json_true());
+    cleanup_free char *zipped = fetch_text_done(reply, false);
+    assert_string_equal(zipped, "data/table.csv has 24 bytes now, SHA-256 00ff "
+                                "(cached), compressed: gzip");
+}
+
+static void describes_a_repository(void **state)
+{
+    static const struct {
+        const char *branch;
+        int lfs, submodules;
+        bool is_cached;
+        const char *rest;
+    } rows[] = {
+        {"main", 0, 0, false,
+         "branch main: 7 files and folders, 3221225472 bytes"},
+        {"main", 0, 0, true,
+         "branch main: 7 files and folders, 3221225472 bytes (cached)"},
+        {"", 0, 0, false,
+         "on no branch: 7 files and folders, 3221225472 bytes"},
+        {"main", 3, 2, false,
+         "branch main: 7 files and folders, 3221225472 bytes. 3 files are Git "
+         "LFS pointers: their contents were not fetched. 2 submodules are "
+         "empty folders"},
+        {"main", 1, 1, false,
+         "branch main: 7 files and folders, 3221225472 bytes. 1 file is a Git "
+         "LFS pointer: its content was not fetched. 1 submodule is an empty "
+         "folder"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_auto_t *reply = repository(rows[i].branch, rows[i].lfs,
+                                        rows[i].submodules, rows[i].is_cached);
+        cleanup_free char *text = fetch_text_done(reply, true);
+        cleanup_free char *wanted =
+            mem_format("src/tool has commit " COMMIT " now, %s", rows[i].rest);
+
+        assert_string_equal(text, wanted);
+    }
+}
+
+static void says_how_far_it_has_come(void **state)
+{
+    json_auto_t *fetch = json_pack("{s:s,s:s,s:i,s:i}", "path", "tool", "state",
+                                   "running", "bytes", 5, "total", 10);
+    cleanup_free char *known = fetch_text_running(fetch, false);
+
+    (void) state;
+    assert_string_equal(known, "RUNNING: tool is running, 5 of 10 bytes have "
+                               "come. The fetch goes on; the same call again "
+                               "waits for it.");
+    json_object_set_new(fetch, "total", json_null());
+    cleanup_free char *unknown = fetch_text_running(fetch, true);
+    assert_string_equal(unknown, "RUNNING: tool is running, 5 bytes have come. "
+                                 "The clone goes on; the same call again waits "
+                                 "for it.");
+    cleanup_free char *ended = fetch_text_running(NULL, true);
+    assert_string_equal(ended, "RUNNING: the repository is almost there, 0 "
+                               "bytes have come. The clone goes on; the same "
+                               "call again waits for it.");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(describes_a_file),
+        cmocka_unit_test(describes_a_repository),
+        cmocka_unit_test(says_how_far_it_has_come),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
