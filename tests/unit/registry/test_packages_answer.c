@@ -132,8 +132,8 @@ static void what_is_not_valid_is_a_failure(void **state)
         "{\"ok\":{\"added\":[{\"name\":\"a\",\"version\":\"1 2\"}]}}",
         "{\"ok\":{\"changed\":[{\"name\":\"a\",\"version\":\"1\"}]}}",
         "{\"ok\":{\"packages\":[{\"name\":\"a\",\"version\":\"1\"}]}}",
-        "{\"ok\":{\"packages\":[{\"name\":\"a\",\"version\":\"1\","
-        "\"requested\":1}]}}",
+        ("{\"ok\":{\"packages\":[{\"name\":\"a\",\"version\":\"1\","
+         "\"requested\":1}]}}"),
         "{\"fault\":{}}",
         "{\"fault\":{\"ename\":\"PackagesFailed\"}}",
         "{\"fault\":{\"ename\":\"SessionGone\",\"text\":\"x\"}}",
