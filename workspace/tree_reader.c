@@ -154,7 +154,7 @@ static int read_head(tree_reader_t *self, head_t *ret_head, fault_t *fault)
     return 0;
 }
 
-/* What each type may have. */
+/* Sizes that a record of each type may have. */
 static const struct {
     char letter;
     tree_type_t type;

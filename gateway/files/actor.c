@@ -161,10 +161,8 @@ static void on_place(files_thread_t *self, files_message_t *message)
     news->word = FILES_PLACED;
     news->number = message->number;
     quota_meet(self, message->session, message->workspace, message->limits);
-    r = message->is_tree
-            ? fault_set(&fault, EOPNOTSUPP,
-                        "this gateway places files, and no trees of files")
-            : place_file(self, &request, &message->file, &fault);
+    r = message->is_tree ? place_tree(self, &request, &message->file, &fault)
+                         : place_file(self, &request, &message->file, &fault);
     if (r == FILES_LATER)
         copies_expect(self, news);
     else

@@ -67,8 +67,7 @@ void copies_destroy(copies_t **self_p)
         cleanup_copy copy_t *copy = self->first;
 
         self->first = copy->next;
-        while (copy->kind->undo && clock_monotonic_ms() < deadline
-               && !copy->kind->undo(copy->work))
+        while (clock_monotonic_ms() < deadline && !copy->kind->undo(copy->work))
             continue;
     }
     free(self);
@@ -106,10 +105,17 @@ static bool is_placed(const copy_t *self)
     return self->news->word == FILES_PLACED;
 }
 
+/* Records the end. The registry records a failure of what comes from outside:
+ * it knows the URL, and failures before anything was copied. */
 static void note(files_thread_t *self, const copy_t *copy)
 {
-    json_t *details = copy->kind->describe(copy->work);
+    json_t *details;
 
+    if (copy->failure < 0 && is_placed(copy))
+        return;
+    details = copy->kind->describe(copy->work);
+    if (copy->failure < 0)
+        json_object_set_new(details, "text", json_string(copy->fault.text));
     if (copy->details)
         json_object_update(details, copy->details);
     files_note(self,
@@ -146,10 +152,9 @@ static bool step(copy_t *self, buffer_t *piece)
     if (self->failure < 0)
         return self->kind->undo(self->work);
     r = self->kind->step(self->work, piece, &self->fault);
-    if (r >= 0)
-        return r > 0;
-    self->failure = r;
-    return !self->kind->undo;
+    if (r < 0)
+        self->failure = r;
+    return r > 0;
 }
 
 static void go_on(files_thread_t *self);
@@ -209,14 +214,10 @@ void copies_expect(files_thread_t *self, files_news_t *news)
 
 void copies_give_up(files_thread_t *self, uint64_t number)
 {
-    copy_t **at = &self->copies->first;
+    copy_t *at = self->copies->first;
 
-    while (*at && (!is_placed(*at) || (*at)->news->number != number))
-        at = &(*at)->next;
-    if (!*at || (*at)->failure < 0)
-        return;
-    (*at)->failure =
-        fault_set(&(*at)->fault, ECANCELED, "the copy was given up");
-    if (!(*at)->kind->undo)
-        finish(self, at);
+    while (at && (!is_placed(at) || at->news->number != number))
+        at = at->next;
+    if (at && at->failure == 0)
+        at->failure = fault_set(&at->fault, ECANCELED, "it was given up");
 }

@@ -1,4 +1,4 @@
-/* What is being copied, a piece at a time, so that many gigabytes hold up no
+/* Copies under way, made a piece at a time, so that many gigabytes hold up no
  * other request. The list knows who asked, what counts and what is recorded;
  * how a piece is made is the matter of its kind (copy.h, tree_copy.h). */
 #ifndef HEARTH_GATEWAY_FILES_COPIES_H
@@ -17,7 +17,7 @@ typedef struct {
     /* Makes a piece; `piece` is room for it. Returns 1 when all is done. */
     int (*step)(void *work, buffer_t *piece, fault_t *fault);
     /* Removes a part of what was made, after a failure. Returns true when there
-     * is no more to remove. NULL if there never is. */
+     * is no more to remove; it is not called again then. */
     bool (*undo)(void *work);
     json_t *(*answer)(const void *work);   /* makes the answer */
     json_t *(*describe)(const void *work); /* makes members of the record */

@@ -2,8 +2,12 @@
  * them. In the thread for files. */
 #include "gateway/files/copy.h"
 
+#include "gateway/files/parents.h"
 #include "gateway/files/quota.h"
+#include "workspace/beneath.h"
 #include "workspace/reader.h"
+
+#include <fcntl.h>
 
 /* The work of one copy. */
 typedef struct {
@@ -11,6 +15,9 @@ typedef struct {
     writer_t *writer;   /* owned */
     uint64_t at;        /* how far it came */
     copy_done_fn *done; /* makes the answer */
+    int root;           /* owned; where `path` is */
+    char *path;         /* owned; of the new file */
+    uint64_t folders;   /* above it that were made for it */
 } work_t;
 
 static void destroy(void *work)
@@ -21,6 +28,9 @@ static void destroy(void *work)
         return;
     reader_destroy(&self->reader);
     writer_destroy(&self->writer);
+    if (self->root >= 0)
+        close(self->root);
+    free(self->path);
     free(self);
 }
 
@@ -53,6 +63,16 @@ static int step(void *work, buffer_t *piece, fault_t *fault)
     return r < 0 ? r : 1;
 }
 
+/* Leaves neither the file nor the folders that were made for it. */
+static bool undo(void *work)
+{
+    work_t *self = work;
+
+    writer_destroy(&self->writer);
+    parents_remove(self->root, self->path, self->folders);
+    return true;
+}
+
 static json_t *answer(const void *work)
 {
     const work_t *self = work;
@@ -75,6 +95,7 @@ static usage_t replaced(const void *work)
 }
 
 static const copies_kind_t kind = {.step = step,
+                                   .undo = undo,
                                    .answer = answer,
                                    .describe = describe,
                                    .replaced = replaced,
@@ -99,8 +120,11 @@ static int open_both(files_thread_t *self, const file_request_t *request,
         || (r = plan->admit(self, request, reader_status(work->reader), fault))
                < 0)
         return r;
-    return writer_new(plan->to_root, plan->to, plan->replaces, &work->writer,
-                      fault);
+    r = beneath_open(plan->to_root, "", O_PATH | O_DIRECTORY, 0, &work->root,
+                     fault);
+    return r < 0 ? r
+                 : writer_new(work->root, plan->to, plan->replaces,
+                              &work->writer, fault);
 }
 
 int copy_new(files_thread_t *self, const file_request_t *request,
@@ -115,6 +139,9 @@ int copy_new(files_thread_t *self, const file_request_t *request,
     int r;
 
     work->done = plan->done;
+    work->root = -1;
+    work->path = mem_text(plan->to);
+    work->folders = plan->folders;
     if ((r = copies_admit(self, fault)) < 0
         || (r = open_both(self, request, plan, work, fault)) < 0)
         return r;

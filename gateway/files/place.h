@@ -1,5 +1,5 @@
-/* What comes from outside into a workspace, a file or a tree of files: its
- * path, the folders above it, and whether there is room for all. */
+/* Files and trees of files that come into a workspace from outside: their path,
+ * the folders above it, and whether there is room for all. */
 #ifndef HEARTH_GATEWAY_FILES_PLACE_H
 #define HEARTH_GATEWAY_FILES_PLACE_H
 
@@ -10,6 +10,11 @@
  * further members of the records (file_event_t). Returns FILES_LATER, or a
  * fault. */
 int place_file(files_thread_t *self, const file_request_t *request, int *file_p,
+               fault_t *fault);
+/* Begins to make the tree of a tree file, which is taken, at the `path` of the
+ * request's content (tree_copy.h). `usage` of the content announces the bytes
+ * of all its files, and its entries. Else like place_file. */
+int place_tree(files_thread_t *self, const file_request_t *request, int *file_p,
                fault_t *fault);
 
 #endif

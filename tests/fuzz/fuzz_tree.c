@@ -12,8 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* A name that is none to name_path, or that it makes another one of, is none
- * here. */
+/* Checks that name_path takes the name as it is. */
 static void check_path(const tree_entry_t *entry)
 {
     cleanup_free char *text = name_text(entry->path), *path = NULL;

@@ -38,6 +38,25 @@ static inline void tree_text(buffer_t *tree, char type, const char *name,
     tree_add(tree, type, name, text_bytes(content));
 }
 
+/* Adds that many files, "name-0" and so on, of four bytes each. */
+static inline void tree_files(buffer_t *tree, const char *name, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        cleanup_free char *path = mem_format("%s-%u", name, i);
+
+        tree_text(tree, 'f', path, "text");
+    }
+}
+
+/* Adds one file of that size. */
+static inline void tree_big(buffer_t *tree, const char *name, size_t size)
+{
+    cleanup_free char *bytes = mem_new(size + 1);
+
+    memset(bytes, 'b', size);
+    tree_text(tree, 'f', name, bytes);
+}
+
 /* Opens it for reading alone, as a worker hands it over. */
 static inline int tree_open(const buffer_t *tree)
 {

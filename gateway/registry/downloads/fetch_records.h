@@ -1,6 +1,6 @@
-/* The traces of a fetch: a record in the audit log of one that failed, and a
- * note in the session's notebook of one that was done. The record of that is
- * the files thread's (gateway/files/copy.h). */
+/* The traces of a fetch: the record in the audit log of one that failed,
+ * wherever it failed, and a note in the session's notebook of one that was
+ * done. The record of that is the files thread's (gateway/files/copies.c). */
 #ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_RECORDS_H
 #define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_RECORDS_H
 

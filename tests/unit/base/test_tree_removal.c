@@ -82,7 +82,7 @@ static void empties_a_folder_in_steps(void **state)
     assert_true(is_there("outside/kept"));
 }
 
-/* What stays after too few steps is not lost: another removal ends it. */
+/* Another removal ends what stays after too few steps. */
 static void goes_on_where_another_stopped(void **state)
 {
     cleanup_tree_removal tree_removal_t *removal = begin(), *second = NULL;
