@@ -19,13 +19,14 @@ from hearth_downloads.clone.ref import (
     show_branch,
 )
 from hearth_downloads.clone.run import About, Run
-from hearth_downloads.clone.sentences import NOUN
+from hearth_downloads.clone.sentences import NOUN, Unclear
 from hearth_downloads.clone.space import Space, taken_over
 from hearth_downloads.clone.tree import TreeFile
 from hearth_downloads.clone.walk import Walk
 from hearth_downloads.core.certificates import find_certificates
 from hearth_downloads.core.faults import (
     Failed,
+    Fault,
     Gone,
     Invalid,
     Refused,
@@ -99,12 +100,12 @@ class Copy:
             had_mirror = bool(before)
             answer, file = self._copy(space, before)
             is_whole = True
+        except (Unclear, Failed) as fault:
+            if had_mirror and not isinstance(fault, NoRoom):
+                self._retry(fault)
+            raise
         except (Unreachable, Refused, Gone):
             is_whole = had_mirror
-            raise
-        except Failed as failed:
-            if had_mirror and not isinstance(failed, NoRoom):
-                self._retry(failed)
             raise
         finally:
             self._end(space, is_whole)
@@ -114,10 +115,10 @@ class Copy:
         finally:
             os.close(file)
 
-    def _retry(self, failed: Failed) -> None:
+    def _retry(self, fault: Fault) -> None:
         """Begin anew if the mirror may be the reason."""
         if time.monotonic() < self.gateway.ends_at:
-            raise _Spoilt from failed
+            raise _Spoilt from fault
 
     def _end(self, space: Space, keeps_mirror: bool) -> None:
         """Put the mirror back, and remove the folder."""

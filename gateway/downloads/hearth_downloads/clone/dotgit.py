@@ -32,7 +32,7 @@ _FOLDERS = ("objects/info", "refs", "refs/heads", "refs/tags")
 
 @dataclass(frozen=True)
 class Head:
-    """What the program says that it has checked out, as far as it can be."""
+    """Describes what was checked out, as far as the program can be right."""
 
     commit: str
     branch: str  # "" if none is

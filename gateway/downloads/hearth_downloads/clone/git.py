@@ -16,7 +16,7 @@ FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
 INSIDE = "/workspace"
 MIRROR, TREE, INDEX, AUTHORITIES = "mirror", "tree", "index", "ca.pem"
 POST_BYTES = 32 << 20  # a request of git is not sent in chunks below that
-# What the system has besides; /etc is the sandbox's own.
+# Programs and libraries of the system; /etc is the sandbox's own.
 _SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin")
 # Faults of old programs in objects, by which nothing can be reached.
 _OLD_FAULTS = (
@@ -73,7 +73,7 @@ def environment() -> dict[str, str]:
 
 
 def write_config(job: Job, url: str, digits: int) -> str:
-    """Return the mirror's configuration, for hashes of so many digits."""
+    """Return the mirror's configuration, for hashes with that length."""
     is_long = digits == 64
     found = {
         "core": {

@@ -1,7 +1,7 @@
 """The index that git has left, read strictly and written anew.
 
-What is passed on has names, kinds and hashes alone: no extension, no flag, and
-no facts of files, which git finds out where the files are.
+Names, kinds and hashes alone are passed on: no extension, no flag, and no facts
+of files, which git finds out where the files are.
 """
 
 from __future__ import annotations

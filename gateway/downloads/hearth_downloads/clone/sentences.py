@@ -90,6 +90,10 @@ _REFUSED = (
 )
 
 
+class Unclear(Unreachable):
+    """A failure for which a mirror that was spoilt may be the reason."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """A failure of the program, and what is known of it."""
@@ -171,7 +175,7 @@ class Failure:
                 if self._has(pattern):
                     return kind(self._fill(form))
         if self.kind in ("ask", "get"):
-            return Unreachable(
+            return Unclear(
                 self._fill(
                     "{url} sent no repository that git can read: {reason}"
                 )
