@@ -22,9 +22,9 @@ function look(text, is_function,    rest, at, depth, place, letter) {
     else if (is_strict && match(text, OPENERS) == 1)
         complain("a comment begins with \"" substr(text, 1, RLENGTH) \
                  "\", not with its noun or a verb")
-    if (is_strict && match(tolower(text), NOUNLESS))
-        complain("\"" substr(text, RSTART, RLENGTH) "\" without a noun")
     rest = " " tolower(text) " "
+    if (is_strict && match(rest, NOUNLESS))
+        complain("\"" substr(rest, RSTART + 1, RLENGTH - 2) "\" without a noun")
     gsub(/there (is|are) none/, "", rest)
     while (match(rest, BANNED)) {
         complain("\"" substr(rest, RSTART + 1, RLENGTH - 2) "\"")
@@ -170,8 +170,11 @@ BEGIN {
     BANNED = "[^a-z](is none|are none|so many|whoever|whosoever|somebody|" \
              "nobody|anybody|behind|in front|told|tells|stands|parted from|" \
              "comes to)[^a-z]"
-    NOUNLESS = "(^|[.;:,(] |[^a-z](and|or|of|to|by|for|from|with|than|as|" \
-               "until|is|at|but|only|not) )whom? |[^a-z]of before[.,;: ]"
+    # Where no noun can be before the next word: at the beginning, after a mark,
+    # and after these words.
+    NO_NOUN = "(^|[.;:,(]|[^a-z](and|or|of|to|by|for|from|with|than|as|until|" \
+              "is|at|but|only|not))"
+    NOUNLESS = NO_NOUN " whom? |[^a-z]of before[.,;: ]"
 }
 FNR == 1 { is_strict = FILENAME ~ STRICT; is_code = is_written = is_block = was_blank = 0; unit = comment = ""
            in_comment = after_comment = in_string = is_raw = was_def = 0
@@ -181,6 +184,7 @@ FILENAME ~ /\.md$/ { is_markdown = 1; markdown($0) }
 FILENAME ~ /\.[1-8]$/ { manual($0) }
 FILENAME ~ /\.[ch]$/ { c_source($0) }
 FILENAME ~ /\.py$/ { python($0) }
+END { FILENAME = ARGV[1]; flush() }
 ' "$1" /dev/null
 }
 

@@ -22,11 +22,14 @@ def complaints(tree, name, text):
         ("/* With a session. */\nint f(void);\n", "of a function begins"),
         ("int f; /* of the session */\nint g; /* What f is. */\n", '"What "'),
         ("void f(void)\n{\n    /* Whose it is. */\n    g();\n}\n", '"Whose "'),
-        (
-            "int f; /* the word of who waits */\n",
-            'of who " without a noun',
-        ),
-        ("int f; /* set by who waits */\n", 'by who " without a noun'),
+        ("int f; /* the word of who waits */\n", '"of who" without a noun'),
+        ("int f; /* set by who waits */\n", '"by who" without a noun'),
+        ("int f; /* who waits */\n", '"who" without a noun'),
+        ("int f; /* set; who waits sees it */\n", 'who" without a noun'),
+        ("int f; /* the word of whom it names */\n", '"of whom" without a'),
+        ("int f; /* that of before, again */\n", '"of before" without a'),
+        ("int f; /* the name, which is none */\n", '"is none"'),
+        ("int f; /* its names are none */\n", '"are none"'),
         ("void f(void)\n{\n    g(); /* nobody waits */\n}\n", '"nobody"'),
         ('char *f = "\\""; /* so many */\n', '"so many"'),
         ("int f; /*" + " word" * 26 + ". */\n", "a sentence of 26 words"),
@@ -50,10 +53,21 @@ def test_comments_of_python_files_are_read(tmp_path, text, what):
     assert what in complaints(tmp_path, "base/a.py", text)
 
 
+def test_the_last_paragraph_is_read(tmp_path):
+    text = "It waits.\n\nThe path is none.\n"
+    assert 'a.md:3: "is none"' in complaints(tmp_path, "a.md", text)
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("base/a.c", "/* Returns the client who waits. */\nint f(void);\n"),
+        ("base/a.c", "int f; /* its path; NULL if there is none */\n"),
+        (
+            "base/a.c",
+            "int f; /* the next word; there\n          * are none */\n",
+        ),
+        ("base/a.md", "If there is none, it is made.\n"),
         ("base/a.c", 'char *f = "/* so many */";\n'),
         ("base/a.c", "/* Words" + " and" * 20 + "\n *\n * more" * 2 + ". */\n"),
         ("base/a.c", "/* Words:\n *   " + "row " * 30 + "\n * end. */\n"),
