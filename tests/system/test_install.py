@@ -46,12 +46,52 @@ def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return install(tmp_path_factory.mktemp("installed"))
 
 
-def test_a_changed_configuration_stays(root: Path) -> None:
+def python_folder(root: Path) -> Path:
+    (found,) = root.rglob("hearth_kernel/kernel.py")
+    return found.parents[1]
+
+
+def files_of(folder: Path) -> set[Path]:
+    """Without compiled code, and without the notes of the build."""
+    return {
+        path.relative_to(folder)
+        for path in folder.rglob("*")
+        if path.suffix not in (".pyc", ".stamp") and path.name != "__pycache__"
+    }
+
+
+# What older versions had: flat modules, and packages that have moved.
+STALE = (
+    "hearth_gone.py",
+    "hearth_kernel/calls.py",
+    "hearth_kernel/__pycache__/calls.cpython-311.pyc",
+    "hearth_packages/__init__.py",
+    "hearth_packages/deep/er.py",
+)
+
+
+def leave_stale_files(folder: Path) -> None:
+    for name in (*STALE, "sitecustomize.py", "mine/__init__.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x = 1\n")
+
+
+def test_an_install_over_an_older_version(root: Path) -> None:
+    """A changed configuration stays. Hearth's Python is that of this version
+    alone; what another program has put beside it stays."""
     file = configuration(root)
     default = file.read_text()
     file.write_text(default + "# mine\n")
+    folder = python_folder(root)
+    leave_stale_files(folder)
     make("install", root)
     assert file.read_text() == default + "# mine\n"
+    assert not [name for name in STALE if (folder / name).exists()]
+    assert files_of(folder) == files_of(BUILD / "python") | {
+        Path("sitecustomize.py"),
+        Path("mine"),
+        Path("mine/__init__.py"),
+    }
     make("uninstall", root)
     assert file.read_text() == default + "# mine\n"
     assert [path.name for path in file.parent.iterdir()] == ["hearth.cfg"]
