@@ -71,7 +71,7 @@ class Worker:
         }
 
     def about_tree(self, content: bytes) -> dict[str, Any]:
-        """Of what `give` has made of its content."""
+        """Describe what `give` makes of its content."""
         records = [(b"f", b"README.md", content), *REPOSITORY]
         return {
             "commit": COMMIT,

@@ -1,4 +1,5 @@
-"""`%fetch` in a cell: the gateway is asked, and answers the cell."""
+"""`%fetch` and `%clone` in a cell: the gateway is asked, and answers the
+cell."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Iterator
 
 import pytest
 from client import Client
-from fetch_gateway import HOST, PLAIN, Fetching
+from fetch_gateway import COMMIT, HOST, PLAIN, README, Fetching
 from harness import Session
 from records import wait_record
 
@@ -24,9 +25,11 @@ def gateway() -> Iterator[Fetching]:
         made.end()
 
 
-def begin(gateway: Fetching, client: Client, name: str) -> str:
-    """A cell that waits for its file; returns the msg_id."""
-    msg_id: str = client.kc.execute(f"kept = 7\n%fetch {HOST}/{name}")
+def begin(
+    gateway: Fetching, client: Client, name: str, magic: str = "%fetch"
+) -> str:
+    """A cell that waits for what comes; returns the msg_id."""
+    msg_id: str = client.kc.execute(f"kept = 7\n{magic} {HOST}/{name}")
     gateway.wait_note("waits", name)
     return msg_id
 
@@ -42,11 +45,50 @@ def test_the_next_line_reads_it(session: Session) -> None:
     )
 
 
-def test_a_refusal_ends_the_cell(gateway: Fetching, session: Session) -> None:
-    done = session.exec(f"%fetch {HOST}/refused\nprint('went on')")
+def test_a_repository_is_described(gateway: Fetching, session: Session) -> None:
+    done = session.exec(
+        f"kept = 1\n%clone {HOST}/cells.git src/ --ref v1 --depth 2\n"
+        f"%clone {HOST}/lacks-3-2\nprint(kept)"
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"src/cells  50 B  commit {COMMIT}  branch v1"
+    assert lines[1].startswith("lacks-3-2  50 B")
+    assert lines[2] == "1"
+    assert done.stderr.splitlines() == [
+        "%clone: 3 files are Git LFS pointers: their contents were not fetched",
+        "%clone: 2 submodules are empty folders",
+    ]
+    job = gateway.wait_note("began", "cells.git")["job"]
+    assert (job["order"], job["ref"], job["depth"]) == ("clone", "v1", 2)
+
+
+def test_a_repository_arrives(session: Session) -> None:
+    done = session.exec(
+        f"%clone {HOST}/tool\n"
+        "import os, subprocess\n"
+        "print(sorted(os.listdir('tool')))\n"
+        "print(open('tool/README.md').read(), end='')\n"
+        "print(os.readlink('tool/src/about'))\n"
+        "print(subprocess.check_output('tool/src/run', text=True), end='')"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[1:] == [
+        "['.git', 'README.md', 'src']",
+        README.decode().strip(),
+        "../README.md",
+        "it runs",
+    ]
+
+
+@pytest.mark.parametrize("magic", ["%fetch", "%clone"])
+def test_a_refusal_ends_the_cell(
+    gateway: Fetching, session: Session, magic: str
+) -> None:
+    done = session.exec(f"{magic} {HOST}/refused\nprint('went on')")
     assert done.returncode == 1
     assert "went on" not in done.stdout
-    assert "%fetch: it is FetchRefused" in done.stderr
+    assert f"{magic}: it is FetchRefused" in done.stderr
     refused = wait_record(
         gateway, event="fetch", session=session.id, outcome="refused"
     )
@@ -74,18 +116,20 @@ def test_a_replay_fetches_it_again(gateway: Fetching, session: Session) -> None:
     assert gateway.order("began").count("has-replay") == 2
 
 
+@pytest.mark.parametrize("magic", ["%fetch", "%clone"])
 def test_an_interrupt_ends_the_cell_alone(
-    gateway: Fetching, session: Session, client: Client
+    gateway: Fetching, session: Session, client: Client, magic: str
 ) -> None:
     """The fetch goes on, as it does when a client goes."""
-    msg_id = begin(gateway, client, "slow-interrupted")
+    name = f"slow-interrupted-{magic[1:]}"
+    msg_id = begin(gateway, client, name, magic)
     gateway.run("session", "interrupt", session.id)
     turn = client.finish(msg_id)
     assert turn.content["ename"] == "KeyboardInterrupt"
-    assert "the fetch goes on outside" in turn.stream("stderr")
+    assert f"{magic}: the fetch goes on outside" in turn.stream("stderr")
     assert client.value("kept") == 7
-    gateway.let("slow-interrupted")
-    gateway.wait_note("ended", "slow-interrupted")
+    gateway.let(name)
+    gateway.wait_note("ended", name)
     assert client.run(f"%fetch {HOST}/plain").status == "ok"
 
 
@@ -103,9 +147,11 @@ def test_code_may_be_kept_from_it() -> None:
     try:
         gateway.start()
         session = gateway.create()
-        done = session.exec(f"%fetch {HOST}/plain")
-        assert done.returncode == 1
-        assert "profile/python3/fetch/cells" in done.stderr
+        for magic, order in (("%fetch", "fetch"), ("%clone", "clone")):
+            done = session.exec(f"{magic} {HOST}/plain")
+            assert done.returncode == 1
+            assert "profile/python3/fetch/cells" in done.stderr
+            assert f"`hearth {order} " in done.stderr
         assert gateway.run("fetch", session.id, f"{HOST}/plain").returncode == 0
     finally:
         gateway.end()

@@ -11,7 +11,10 @@ from harness import Gateway
 
 NONE = "this session has no network and no loopback (network = none in its"
 LOOPBACK = "this session has no network beyond its own loopback (network ="
-FETCH = "; `%fetch URL` brings a file of a host that the operator permits"
+FETCH = (
+    "; `%fetch URL` brings a file, and `%clone URL` a repository, of a host "
+    "that the operator permits"
+)
 INSTEAD = "from outside can come as a file in /workspace, or through a host"
 NAMES = [
     "import urllib.request as r; r.urlopen('http://example.com/')",

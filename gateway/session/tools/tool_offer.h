@@ -31,7 +31,7 @@ bool tool_offer_is_name(const char *text);
 /* The names by which code in a cell calls the gateway itself; no tool and no
  * provider can have them. Such a call is handled like a server's. */
 #define TOOL_PACKAGES "hearth:packages" /* `%pip install` */
-#define TOOL_FETCH    "hearth:fetch"    /* `%fetch` */
+#define TOOL_FETCH    "hearth:fetch"    /* `%fetch`, `%clone` */
 bool tool_offer_is_gateways(const char *name);
 
 /* Returns true if calls of the provider go to the gateway: it is a server of

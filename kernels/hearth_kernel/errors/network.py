@@ -12,13 +12,16 @@ import socket
 from typing import Optional
 
 from hearth_kernel.errors.room import Reached, is_of_system
-from hearth_kernel.tools import fetch
+from hearth_kernel.tools import outside
 
 _INSTEAD = (
     "what is needed from outside can come as a file in /workspace, or through "
     "a host tool"
 )
-_FETCH = "; `%fetch URL` brings a file of a host that the operator permits"
+_FETCH = (
+    "; `%fetch URL` brings a file, and `%clone URL` a repository, of a host "
+    "that the operator permits"
+)
 _NONE = (
     "this session has no network and no loopback (network = none in its "
     f"profile): {_INSTEAD}"
@@ -59,7 +62,7 @@ def _reached() -> list[Reached]:
     has_family = _has_family()
     if has_family is None or not _has_loopback_alone():
         return []
-    more = _FETCH if fetch.is_for_cells() else ""
+    more = _FETCH if outside.is_for_cells() else ""
     return [Reached((_LOOPBACK if has_family else _NONE) + more)]
 
 

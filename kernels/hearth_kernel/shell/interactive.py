@@ -39,7 +39,7 @@ from hearth_kernel.shell import commands, compact, traits
 from hearth_kernel.shell.history import MemoryHistory
 from hearth_kernel.shell.magics import KernelMagics
 from hearth_kernel.shell.shortcuts import Shortcuts
-from hearth_kernel.tools.fetch import FetchError
+from hearth_kernel.tools.outside import FetchError
 
 # As the gateway has it, which ends a session that tries more
 # (gateway/session/kernel/kernel_permissions.c).

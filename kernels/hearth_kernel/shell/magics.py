@@ -14,7 +14,7 @@ from IPython.core.magics.code import CodeMagics, MacroToEdit
 from hearth_kernel.packages import added
 from hearth_kernel.packages.pip import serve
 from hearth_kernel.packages.pipwords import split
-from hearth_kernel.tools import fetch
+from hearth_kernel.tools import clone, fetch
 
 
 def _refuse(magic: str, line: str) -> NoReturn:
@@ -66,6 +66,11 @@ class KernelMagics(Magics):  # type: ignore[misc]
     def fetch(self, line: str) -> None:
         """Ask for a file from outside: `%fetch URL [PATH] [--sha256 HASH]`."""
         fetch.serve(line)
+
+    @line_magic
+    def clone(self, line: str) -> None:
+        """Ask for a repository: `%clone URL [PATH] [--ref REF] [--depth N]`."""
+        clone.serve(line)
 
     @line_magic
     def pip(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""`%fetch`: what is asked, and what the cell sees of it."""
+"""`%fetch` and `%clone`: what is asked, and what the cell sees of it."""
 
 import pytest
 from test_pip import answer, calls
@@ -15,6 +15,21 @@ FILE = {
     "url": URL,
     "cached": False,
     "encoding": "",
+}
+REPOSITORY = "https://data.example/group/tool.git"
+COMMIT = "f572d396fae9206628714fb2ce00f72e94f2258f"
+CLONED = {
+    "status": "ok",
+    "kind": "repository",
+    "path": "tool",
+    "commit": COMMIT,
+    "branch": "main",
+    "bytes": 1536,
+    "files": 7,
+    "lfs": 0,
+    "submodules": 0,
+    "url": REPOSITORY,
+    "cached": False,
 }
 
 
@@ -62,31 +77,108 @@ def test_what_is_printed(kernel, more, line):
     assert text(kernel.until_reply(cell)) == f"{line}\n"
 
 
-def test_a_refusal_ends_the_cell(kernel):
-    cell, call = calls(kernel, f"%fetch {URL}\nprint('went on')")
+@pytest.mark.parametrize(
+    ("words", "more"),
+    [
+        (REPOSITORY, {}),
+        (f"{REPOSITORY} src/", {"path": "src/"}),
+        (f"{REPOSITORY} --ref v1.0 --depth 1", {"ref": "v1.0", "depth": 1}),
+        (
+            f"--depth=20 --ref={COMMIT} {REPOSITORY} 'a b'",
+            {"ref": COMMIT, "depth": 20, "path": "a b"},
+        ),
+    ],
+)
+def test_what_is_asked_of_a_repository(kernel, words, more):
+    cell, call = calls(kernel, f"%clone {words}")
+    assert call.content["name"] == "hearth:fetch"
+    assert call.content["arguments"] == {
+        "order": "fetch",
+        "kind": "repository",
+        "url": REPOSITORY,
+        **more,
+    }
+    answer(kernel, call, result=CLONED)
+    assert kernel.until_reply(cell)[-1].content["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "notes"),
+    [
+        ({}, f"tool  1.5 KiB  commit {COMMIT}  branch main", []),
+        ({"branch": ""}, f"tool  1.5 KiB  commit {COMMIT}", []),
+        (
+            {"cached": True},
+            f"tool  1.5 KiB  commit {COMMIT}  branch main  (cached)",
+            [],
+        ),
+        (
+            {"lfs": 3, "submodules": 2},
+            f"tool  1.5 KiB  commit {COMMIT}  branch main",
+            [
+                "%clone: 3 files are Git LFS pointers: their contents were not "
+                "fetched",
+                "%clone: 2 submodules are empty folders",
+            ],
+        ),
+        (
+            {"lfs": 1, "submodules": 1},
+            f"tool  1.5 KiB  commit {COMMIT}  branch main",
+            [
+                "%clone: 1 file is a Git LFS pointer: its content was not "
+                "fetched",
+                "%clone: 1 submodule is an empty folder",
+            ],
+        ),
+    ],
+)
+def test_what_is_printed_of_a_repository(kernel, more, line, notes):
+    """As `hearth clone` prints it."""
+    cell, call = calls(kernel, f"%clone {REPOSITORY}")
+    answer(kernel, call, result={**CLONED, **more})
+    events = kernel.until_reply(cell)
+    assert text(events) == f"{line}\n"
+    assert text(events, "stderr").splitlines() == notes
+
+
+@pytest.mark.parametrize("magic", ["%fetch", "%clone"])
+def test_a_refusal_ends_the_cell(kernel, magic):
+    cell, call = calls(kernel, f"{magic} {URL}\nprint('went on')")
     answer(kernel, call, result={"status": "error", "evalue": "not permitted"})
     events = kernel.until_reply(cell)
     reply = events[-1].content
     assert (reply["ename"], reply["evalue"]) == (
         "FetchError",
-        "%fetch: not permitted",
+        f"{magic}: not permitted",
     )
-    assert reply["traceback"] == ["FetchError: %fetch: not permitted"]
+    assert reply["traceback"] == [f"FetchError: {magic}: not permitted"]
     assert "went on" not in text(events)
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("", "name a URL"),
-        ("a b c", "name a URL"),
-        (f"{URL} -o x", "there is no option -o"),
-        (f"{URL} --sha256", "--sha256 needs a hash"),
-        (f"'{URL}", "No closing quotation"),
+        ("%fetch", "name a URL"),
+        ("%fetch a b c", "name a URL"),
+        (f"%fetch {URL} -o x", "there is no option -o"),
+        (f"%fetch {URL} --sha256", "--sha256 needs a hash"),
+        (f"%fetch {URL} --ref main", "there is no option --ref"),
+        (f"%fetch '{URL}", "No closing quotation"),
+        ("%clone", "name a URL"),
+        ("%clone a b c", "name a URL"),
+        (f"%clone {URL} --recursive", "there is no option --recursive"),
+        (f"%clone {URL} --sha256 x", "there is no option --sha256"),
+        (f"%clone {URL} --ref", "--ref needs a branch, a tag or a commit"),
+        (f"%clone {URL} --depth", "--depth needs a number"),
+        (f"%clone {URL} --depth 0", "a number of commits, at least 1"),
+        (f"%clone {URL} --depth -1", "a number of commits, at least 1"),
+        (f"%clone {URL} --depth ²", "a number of commits, at least 1"),
+        (f"%clone {URL} --depth {10**9}", "a number of commits, at least 1"),
+        (f"%clone '{URL}", "No closing quotation"),
     ],
 )
 def test_lines_that_ask_for_nothing(kernel, words, sentence):
-    events = kernel.run(f"%fetch {words}")
+    events = kernel.run(words)
     assert "CALL" not in kinds(events)
     reply = events[-1].content
     assert reply["ename"] == "UsageError"

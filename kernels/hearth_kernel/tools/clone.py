@@ -1,0 +1,68 @@
+"""`%clone` in a kernel: the gateway is asked to bring a git repository from
+outside."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from hearth_kernel.tools import outside
+
+_USAGE = (
+    "%clone: name a URL: `%clone URL [PATH] [--ref REF] [--depth N]`; a ref is "
+    "a branch, a tag or a commit"
+)
+_NUMBER = re.compile("[1-9][0-9]{0,8}")
+_NEEDS = {"--ref": "a branch, a tag or a commit", "--depth": "a number"}
+
+
+def _read(line: str) -> dict[str, Any]:
+    """Return the members of the call that a line means."""
+    asked: dict[str, Any] = outside.read(line, "%clone", _USAGE, _NEEDS)
+    depth = asked.get("depth")
+    if depth is not None:
+        if not _NUMBER.fullmatch(depth):
+            raise UsageError(
+                f"%clone: --depth {depth}: a number of commits, at least 1"
+            )
+        asked["depth"] = int(depth)
+    return {"kind": "repository", **asked}
+
+
+def _line(reply: dict[str, Any]) -> str:
+    """Describe a repository as `hearth clone` does."""
+    branch = reply["branch"]
+    return (
+        f"{reply['path']}  {outside.size_text(reply['bytes'])}  "
+        f"commit {reply['commit']}"
+        f"{f'  branch {branch}' if branch else ''}"
+        f"{'  (cached)' if reply['cached'] else ''}"
+    )
+
+
+def _lacks(reply: dict[str, Any]) -> list[str]:
+    """Say what the repository has and the workspace has not."""
+    lfs, submodules = reply["lfs"], reply["submodules"]
+    lacks = []
+    if lfs == 1:
+        lacks.append("1 file is a Git LFS pointer: its content was not fetched")
+    elif lfs:
+        lacks.append(
+            f"{lfs} files are Git LFS pointers: their contents were not fetched"
+        )
+    if submodules == 1:
+        lacks.append("1 submodule is an empty folder")
+    elif submodules:
+        lacks.append(f"{submodules} submodules are empty folders")
+    return lacks
+
+
+def serve(line: str) -> None:
+    """Clone what a line asks for; wait for it, however long that takes."""
+    reply = outside.ask("%clone", "repositories", _read(line))
+    print(_line(reply))
+    for lack in _lacks(reply):
+        print(f"%clone: {lack}", file=sys.stderr)
