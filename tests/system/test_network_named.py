@@ -33,6 +33,25 @@ ADDRESSES = [
     "s.socket(s.AF_INET, s.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 53))",
     "import asyncio; await asyncio.open_connection('192.0.2.1', 80)",
 ]
+AWAY = "https://data.example/tool.git"
+CLONES = [
+    f"%%bash\ngit clone {AWAY}",
+    f"%%sh\ncd /tmp && (git -c a=b clone -q '{AWAY}' x)",
+    f"import subprocess; subprocess.run('git clone {AWAY}', shell=True, "
+    "check=True)",
+    "import subprocess as s; raise s.CalledProcessError("
+    "128, ['/usr/bin/git', 'clone', 'git@data.example:tool'])",
+]
+OTHER_CLONES = [
+    "%%bash\ngit clone /workspace/nothing x",
+    "%%bash\ngit clone http://127.0.0.1:81/x",
+    "%%bash\ngit clone http://[::1]:81/x",
+    "%%bash\ngit clone file:///workspace/nothing x",
+    f"%%bash\ngit commit; echo clone {AWAY}; exit 1",
+    f"%%bash\necho git; clone {AWAY}",
+    "import subprocess as s; raise s.CalledProcessError(1, object())",
+    "import subprocess as s; raise s.CalledProcessError(1, 'git clone http://[')",
+]
 OTHER_CAUSES = [
     "import errno; raise OSError(errno.ENETUNREACH, 'Network is unreachable')",
     "import errno; raise OSError(errno.EAFNOSUPPORT, 'no such family')",
@@ -89,7 +108,7 @@ def reported(turn: Turn) -> str:
     return added
 
 
-@pytest.mark.parametrize("code", NAMES + ADDRESSES)
+@pytest.mark.parametrize("code", NAMES + ADDRESSES + CLONES)
 def test_there_is_no_network(client: Client, network: str, code: str) -> None:
     turn = client.run(code)
     sentence = reported(turn)
@@ -100,7 +119,16 @@ def test_there_is_no_network(client: Client, network: str, code: str) -> None:
     assert client.run("1 / 0").content["evalue"] == "division by zero"
 
 
-@pytest.mark.parametrize("code", OTHER_CAUSES)
+def test_a_command_says_it_too(client: Client, network: str) -> None:
+    turn = client.run(f"!git clone {AWAY}")
+    sentence = NONE if network == "none" else LOOPBACK
+    assert turn.stream("stderr").count(sentence) == 1
+    assert "this session has" not in client.run(f"!: git clone {AWAY}").stream(
+        "stderr"
+    )
+
+
+@pytest.mark.parametrize("code", OTHER_CAUSES + OTHER_CLONES)
 def test_other_causes_are_not_the_network(client: Client, code: str) -> None:
     assert reported(client.run(code)) == ""
 

@@ -23,6 +23,7 @@ from hearth_kernel.errors import missing
 from hearth_kernel.errors.network import (
     explain_family,
     explain_name,
+    explain_program,
     explain_route,
 )
 from hearth_kernel.errors.room import (
@@ -217,15 +218,15 @@ def _explain_memory(_: BaseException) -> list[Reached]:
     ]
 
 
-def of_program(code: int) -> list[Reached]:
-    """Describe the failure of a program: its signal, and which resource is
-    full.
+def of_program(code: int, command: object) -> list[Reached]:
+    """Describe the failure of a program: its signal, which resource is full,
+    and a network that it needs.
 
     The code is the program's own, or a shell's.
     """
     if code in (-_XFSZ, 128 + _XFSZ):
         return size_reached()
-    return all_full() if code else []
+    return all_full() + explain_program(command) if code else []
 
 
 _BY_NUMBER: dict[int, Callable[[OSError], list[Reached]]] = {
@@ -241,7 +242,10 @@ _BY_NUMBER: dict[int, Callable[[OSError], list[Reached]]] = {
 
 
 _BY_KIND: tuple[tuple[type, Callable[[Any], list[Reached]]], ...] = (
-    (subprocess.CalledProcessError, lambda error: of_program(error.returncode)),
+    (
+        subprocess.CalledProcessError,
+        lambda error: of_program(error.returncode, error.cmd),
+    ),
     (MemoryError, _explain_memory),
     (ModuleNotFoundError, missing.explain),
 )

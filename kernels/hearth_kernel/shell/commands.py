@@ -85,7 +85,7 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
             return
         code = self.run_command(lambda: _run(words))
         self.user_ns["_exit_code"] = code
-        for note in limits.report(limits.of_program(code)):
+        for note in limits.report(limits.of_program(code, words)):
             print(note, file=sys.stderr)
         # Where pip is asked as %pip is, the exit code of a line says nothing:
         # it is that of its last command.
