@@ -1,4 +1,4 @@
-/* What a model reads of a file or a repository from outside. Pure. */
+/* Words for a model about a file or a repository from outside. Pure. */
 #ifndef HEARTH_GATEWAY_HTTP_MCP_FETCH_TEXT_H
 #define HEARTH_GATEWAY_HTTP_MCP_FETCH_TEXT_H
 

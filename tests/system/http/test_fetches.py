@@ -90,9 +90,10 @@ def test_a_repository_arrives(web: Web, here: str) -> None:
         **{"kind": "repository", "path": "d/", "ref": "v1", "depth": 1},
     )
     assert answer.status == 200
-    counts = {answer.json.pop("bytes"), answer.json.pop("files")}
+    said = answer.json
+    counts = {said.pop("bytes"), said.pop("files")}
     assert all(type(count) is int and count > 1 for count in counts)
-    assert answer.json == {
+    assert said == {
         "path": "d/lacks-1-2",
         "url": f"{HOST}/lacks-1-2.git?key=1",
         "commit": COMMIT,
@@ -104,7 +105,7 @@ def test_a_repository_arrives(web: Web, here: str) -> None:
     placed = workspace(web, here) / "d/lacks-1-2"
     assert (placed / "README.md").read_bytes() == README
     again = fetch(web, here, "plain", kind="repository", path="d/lacks-1-2")
-    assert again.status in (400, 409)
+    assert (again.status, again.json["ename"]) == (409, "FolderNotEmpty")
     assert "another path" in again.json["message"]
 
 
