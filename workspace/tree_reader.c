@@ -290,8 +290,6 @@ int tree_reader_next(tree_reader_t *self, tree_entry_t *ret_entry,
 
     assert(!self->left);
     self->count++;
-    if (rest(self) < HEAD)
-        return end_early(self, fault);
     if ((r = read_head(self, &head, fault)) < 0
         || (r = check_head(self, &head, &entry.type, fault)) < 0
         || (r = check_rest(self, &head, fault)) < 0

@@ -38,10 +38,7 @@ static int admit(files_thread_t *self, const file_request_t *request, int file,
                  uint64_t folders, fault_t *fault)
 {
     struct stat about;
-    int r = copies_admit(self, fault);
 
-    if (r < 0)
-        return r;
     if (fstat(file, &about) < 0)
         return fault_errno(fault, "stat");
     return quota_check(

@@ -156,6 +156,33 @@ static void what_comes_meanwhile_is_removed_too(void **state)
     assert_int_equal(rmdir(top), 0);
 }
 
+/* Wherever in the folder the next name stands. */
+static void one_more_name_each_time_is_found(void **state)
+{
+    cleanup_tree_removal tree_removal_t *removal = NULL;
+    cleanup_free char *top = inside("top");
+    cleanup_fd int fd = -1;
+    fault_t fault;
+    int steps, r = 0;
+
+    (void) state;
+    make("top");
+    put("top/first");
+    fd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(tree_removal_new(fd, &removal, &fault), 0);
+    for (int i = 0; r == 0 && i < 50; i++) {
+        char name[64];
+
+        r = tree_removal_step(removal, 1, &fault);
+        (void) snprintf(name, sizeof name, "top/%d", i);
+        if (r == 0)
+            put(name);
+    }
+    assert_int_equal(r, 0);
+    assert_int_equal(finish(removal, 1, &steps), 1);
+    assert_int_equal(rmdir(top), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +192,7 @@ int main(void)
         TEST(goes_on_where_another_stopped),
         TEST(follows_no_link_that_comes_meanwhile),
         TEST(what_comes_meanwhile_is_removed_too),
+        TEST(one_more_name_each_time_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

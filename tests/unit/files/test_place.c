@@ -187,6 +187,15 @@ static void what_is_in_the_way(void **state)
     assert_false(files_rig_step());
 }
 
+static void what_is_no_plain_file(void **state)
+{
+    (void) state;
+    files_rig_place(false, 5, open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                    "{\"path\":\"a/b/file\"}");
+    files_rig_refused("PathRefused", "it is not a plain file");
+    assert_string_equal(names_in(in_workspace("")), "");
+}
+
 /* The session would end for them. */
 static void folders_count(void **state)
 {
@@ -264,6 +273,7 @@ int main(void)
         TEST(the_end_of_the_thread_leaves_nothing),
         TEST(a_failure_half_way_has_one_record),
         TEST(what_is_in_the_way),
+        TEST(what_is_no_plain_file),
         TEST(folders_count),
         TEST(bytes_count),
         TEST(as_many_as_are_permitted),

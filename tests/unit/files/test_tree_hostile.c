@@ -155,7 +155,7 @@ static void something_else_in_the_place_of_an_entry(void **state)
 static void the_hidden_folder_is_moved(void **state)
 {
     (void) state;
-    for (int other = 0; other < 3; other++) {
+    for (int other = 0; other < 4; other++) {
         cleanup_free char *path = NULL;
         fault_t fault;
 
@@ -168,6 +168,8 @@ static void the_hidden_folder_is_moved(void **state)
             cleanup_free char *own = mem_format("%s/own", path);
             put_text(own, "the session's");
         }
+        if (other == 3)
+            assert_int_equal(mkdir(path, 0755), 0);
         files_rig_finish();
         files_rig_refused("FileChanged", MOVED);
         assert_string_equal(names_in(in_workspace("stolen")), "");
@@ -178,6 +180,8 @@ static void the_hidden_folder_is_moved(void **state)
             assert_string_equal(names_in(path), "own");
             assert_int_equal(path_remove_tree(path, &fault), 0);
         }
+        if (other == 3)
+            assert_int_equal(rmdir(path), 0);
         assert_string_equal(names_in(in_workspace("")), "stolen");
         assert_int_equal(rmdir(in_workspace("stolen")), 0);
     }
