@@ -45,10 +45,10 @@ BEGIN {
                                    " notebooks/json/tree.h "
     may["kernels"]               = " base protocol/channel.h" \
                                    " protocol/session_limits.h" link json \
-                                   "sandbox/sandbox.h sandbox/cgroup.h "
+                                   "sandbox/sandbox_limits.h sandbox/cgroup.h "
     may["kernels/hearth_kernel/link"] = " base" link
     may["kernels/hearth_kernel/sandbox"] = " base protocol/limits.h" \
-                                   " sandbox/sandbox.h" \
+                                   " sandbox/launch.h" \
                                    " kernels/zygote_request.h "
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
                                    " protocol/observer_rules.h" \

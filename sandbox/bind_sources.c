@@ -4,7 +4,7 @@
  * the place where it really leads is mounted. Runs in the caller, mounts
  * nothing. */
 #include "sandbox/bind_sources.h"
-#include "sandbox/sandbox.h"
+#include "sandbox/inside.h"
 
 #include "base/buffer.h"
 

@@ -5,6 +5,8 @@
 
 #include "sandbox/filter.h"
 
+#include <stdbool.h>
+
 #define BPF_PROGRAM_MAX 1024 /* instructions; the kernel takes 4096 */
 
 /* An instruction, counted from the end. */

@@ -6,6 +6,7 @@
 #include "base/cpu_affinity.h"
 #include "base/fault.h"
 #include "sandbox/description.h"
+#include "sandbox/launch.h"
 
 #include <signal.h>
 #include <stdbool.h>

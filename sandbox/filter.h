@@ -3,7 +3,7 @@
 #define HEARTH_SANDBOX_FILTER_H
 
 #include "base/fault.h"
-#include "sandbox/sandbox.h"
+#include "sandbox/network.h"
 
 #include <linux/filter.h>
 #include <stdint.h>

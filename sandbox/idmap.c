@@ -2,7 +2,7 @@
 #include "sandbox/idmap.h"
 
 #include "base/cleanup.h"
-#include "sandbox/sandbox.h"
+#include "sandbox/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

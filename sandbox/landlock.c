@@ -8,6 +8,8 @@
  * structures are defined here, because Debian 12's headers and C library know
  * the first ABIs only. */
 #include "sandbox/landlock.h"
+#include "sandbox/inside.h"
+#include "sandbox/walls.h"
 
 #include <errno.h>
 #include <fcntl.h>

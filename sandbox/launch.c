@@ -20,6 +20,7 @@
  * writes only to its own stack, which is not copied.
  *
  * A new wall is a new step. */
+#include "sandbox/launch.h"
 #include "sandbox/call.h"
 #include "sandbox/clone.h"
 #include "sandbox/landlock.h"
@@ -429,7 +430,7 @@ int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *launch,
         .pidfd = -1};
     int r;
 
-    rlimits_resolve(&on_way.entry.limits, &self->limits);
+    sandbox_limits_resolve(&on_way.entry.limits, &self->limits);
     if ((r = prepare(&on_way, fault)) < 0) {
         launch_clear(&on_way);
         return r;

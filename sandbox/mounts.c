@@ -8,6 +8,7 @@
  * cloned by path, and compared with what the caller had opened. The workspace
  * is cloned as the working directory. */
 #include "sandbox/mounts.h"
+#include "sandbox/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,6 +10,7 @@
  * or has them written; the child waits for a byte. Mounts nothing. */
 #include "sandbox/namespaces.h"
 #include "sandbox/idmap.h"
+#include "sandbox/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* Steps of launch.c that pid 1 and payload take as processes: their signals,
  * session, descriptors, streams and working directory. */
 #include "sandbox/process.h"
+#include "sandbox/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -34,24 +34,6 @@ static const rlimit_row_t rows[] = {
     {"pending signals", RLIMIT_SIGPENDING, FIXED(1024)},
 };
 
-static uint64_t or_default(uint64_t value, uint64_t fallback)
-{
-    return value != 0 ? value : fallback;
-}
-
-void rlimits_resolve(sandbox_limits_t *limits, const sandbox_limits_t *defaults)
-{
-    limits->address_space =
-        or_default(limits->address_space, defaults->address_space);
-    limits->file_size = or_default(limits->file_size, defaults->file_size);
-    limits->open_files = or_default(limits->open_files, defaults->open_files);
-    limits->processes = or_default(limits->processes, defaults->processes);
-    limits->cpu_seconds =
-        or_default(limits->cpu_seconds, defaults->cpu_seconds);
-    limits->tmp = or_default(limits->tmp, defaults->tmp);
-    limits->shm = or_default(limits->shm, defaults->shm);
-}
-
 static rlim_t wanted(const rlimit_row_t *row, const sandbox_limits_t *limits)
 {
     uint64_t value = 0;

@@ -1,7 +1,6 @@
 /* Describes a sandbox, in the trusted caller; this may fail. launch.c enters
  * it. */
 #include "sandbox/description.h"
-#include "sandbox/rlimits.h"
 
 #include "base/buffer.h"
 
@@ -14,18 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MIB   (1024ULL * 1024)
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-
-static const sandbox_limits_t default_limits = {
-    .address_space = 0,
-    .file_size = 1024 * MIB,
-    .open_files = 1024,
-    .processes = 512,
-    .cpu_seconds = 0,
-    .tmp = 256 * MIB,
-    .shm = 256 * MIB,
-};
 
 void sandbox_destroy(sandbox_t **self_p)
 {
@@ -76,7 +64,7 @@ sandbox_t *sandbox_new(const char *init_program, fault_t *fault)
 {
     cleanup_sandbox sandbox_t *self = mem_new(sizeof *self);
 
-    self->limits = default_limits;
+    sandbox_limits_resolve(&self->limits, NULL);
     self->init_image_fd = -1;
     mounts_init(&self->mounts);
     if (copy_program(init_program, &self->init_image_fd, fault) < 0
@@ -100,7 +88,7 @@ int sandbox_add_mount(sandbox_t *self, const char *source, const char *target,
 void sandbox_set_limits(sandbox_t *self, const sandbox_limits_t *limits)
 {
     self->limits = *limits;
-    rlimits_resolve(&self->limits, &default_limits);
+    sandbox_limits_resolve(&self->limits, NULL);
 }
 
 int sandbox_set_network(sandbox_t *self, sandbox_network_t network,

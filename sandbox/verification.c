@@ -2,6 +2,7 @@
  * of questions to /proc. The answers must be exact where hearth decides, and
  * keep to a rule where the machine does (mounts, hard limits below ours). */
 #include "sandbox/verification.h"
+#include "sandbox/inside.h"
 
 #include "base/buffer.h"
 #include "base/capability.h"

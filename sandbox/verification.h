@@ -6,7 +6,7 @@
 
 #include "base/fault.h"
 #include "sandbox/cgroup.h"
-#include "sandbox/sandbox.h"
+#include "sandbox/sandbox_limits.h"
 
 #include <sys/types.h>
 

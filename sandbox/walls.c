@@ -2,6 +2,7 @@
  * two reasons: to show that a test needs it, or that a machine without it
  * works, at its owner's risk. Without any of the others there would be no
  * sandbox to enter. */
+#include "sandbox/walls.h"
 #include "sandbox/description.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-"""The door into the sandbox; sandbox/sandbox.h."""
+"""The door into the sandbox; sandbox/launch.h."""
 
 from typing import Any, Optional
 

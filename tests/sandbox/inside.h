@@ -10,7 +10,8 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "sandbox/sandbox.h"
+#include "sandbox/inside.h"
+#include "sandbox/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,8 @@
  * out. */
 #include "tests/sandbox/inside.h"
 
+#include "sandbox/walls.h"
+
 #include <dirent.h>
 #include <pthread.h>
 #include <stddef.h>
