@@ -76,7 +76,7 @@ FNR == 1 { comment = depth = 0 }
 {
     line = code($0)
     # A system call has a number and six arguments.
-    if (FILENAME != "sandbox/bare.h")
+    if (FILENAME != "sandbox/init/bare.h")
         count_parameters(line)
     for (i = 1; i <= bans; i++)
         if (FILENAME ~ place[i] && FILENAME !~ spared[i] &&
@@ -108,4 +108,4 @@ function finish()
 /^ / && row { row = row $0; next }
 { finish() }
 END { finish(); exit bad || rows < 100 }
-' sandbox/syscalls.def
+' sandbox/filter/syscalls.def

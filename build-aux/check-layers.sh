@@ -45,10 +45,11 @@ BEGIN {
                                    " notebooks/json/tree.h "
     may["kernels"]               = " base protocol/channel.h" \
                                    " protocol/session_limits.h" link json \
-                                   "sandbox/sandbox_limits.h sandbox/cgroup.h "
+                                   "sandbox/policy/sandbox_limits.h" \
+                                   " sandbox/cgroups/cgroup.h "
     may["kernels/hearth_kernel/link"] = " base" link
     may["kernels/hearth_kernel/sandbox"] = " base protocol/limits.h" \
-                                   " sandbox/launch.h" \
+                                   " sandbox/launch/launch.h" \
                                    " kernels/zygote_request.h "
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
                                    " protocol/observer_rules.h" \
@@ -64,7 +65,7 @@ BEGIN {
                                    " notebooks/recording" \
                                    " notebooks/comparison" \
                                    " notebooks/modelview notebooks/receipt" \
-                                   " workspace/name.h sandbox/walls.h" \
+                                   " workspace/name.h sandbox/policy/walls.h" \
                                    " gateway/config" \
                                    " gateway/discovery/private_folder.h" \
                                    " gateway/http/core/chunked.h" \
@@ -75,8 +76,9 @@ BEGIN {
     # Whatever the folder may include, never this.
     never["gateway/cli"]         = " protocol/secret.h "
     # And of a folder that has no row: of the sandbox only this.
-    sandbox = " sandbox/cgroup.h sandbox/user_namespace.h sandbox/subid.h" \
-              " sandbox/uid_pool.h sandbox/verification.h sandbox/walls.h "
+    sandbox = " sandbox/policy/walls.h sandbox/users/subid.h" \
+              " sandbox/users/uid_pool.h sandbox/users/user_namespace.h" \
+              " sandbox/cgroups/cgroup.h sandbox/verification/verification.h "
 }
 # Gives the folders in `above` their ranks: the order in which its Makemodule.am
 # names their files.
@@ -118,7 +120,7 @@ function allowed(from, header,    room, row)
         return 0
     if (row in may)
         return index(header, row "/") == 1 || listed(may[row], header)
-    return folder(header) != "sandbox" || listed(sandbox, header)
+    return header !~ "^sandbox/" || listed(sandbox, header)
 }
 /^[ \t]*#[ \t]*include[ \t]+"/ {
     split($0, quoted, "\"")

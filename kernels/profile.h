@@ -4,7 +4,7 @@
 #define HEARTH_KERNELS_PROFILE_H
 
 #include "protocol/session_limits.h"
-#include "sandbox/cgroup.h"
+#include "sandbox/cgroups/cgroup.h"
 
 #include <stdbool.h>
 #include <stddef.h>

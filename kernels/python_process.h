@@ -11,12 +11,12 @@
 #include <sys/types.h>
 
 /* The mapper's descriptor in a program that has a user of its own
- * (sandbox/mapper.c). */
+ * (sandbox/users/mapper.c). */
 #define PYTHON_PROCESS_MAPPER_FD 4
 
 /* The user of zygotes without privileges. A process beside each zygote gives
  * its sessions their users: those of a range, or the zygote's own user if that
- * is not in the range (sandbox/mapper.c). */
+ * is not in the range (sandbox/users/mapper.c). */
 typedef struct {
     uid_t uid;
     gid_t gid;

@@ -8,7 +8,7 @@
 #include "base/fault.h"
 #include "kernels/profile.h"
 #include "kernels/python_process.h"
-#include "sandbox/cgroup.h"
+#include "sandbox/cgroups/cgroup.h"
 
 #include <jansson.h>
 #include <stdbool.h>

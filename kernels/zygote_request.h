@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/fault.h"
-#include "sandbox/sandbox_limits.h"
+#include "sandbox/policy/sandbox_limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>

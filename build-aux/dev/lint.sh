@@ -53,12 +53,12 @@ aarch64() {
     local program=build/hearth-init.aarch64
     local flags=(-std=c11 -D_GNU_SOURCE -I. -O2 -Wall -Wextra -Werror)
     aarch64-linux-gnu-gcc "${flags[@]}" -ffreestanding -fno-stack-protector \
-        -fPIE -nostdlib -static-pie -o "$program" sandbox/init.c || return
+        -fPIE -nostdlib -static-pie -o "$program" sandbox/init/init.c || return
     if aarch64-linux-gnu-readelf -rW "$program" | grep 'R_[A-Z]'; then
         echo "pid 1 has relocations for aarch64"
         return 1
     fi
-    for file in sandbox/*.c; do
+    for file in sandbox/*/*.c; do
         grep -q '<seccomp.h>' "$file" && continue
         aarch64-linux-gnu-gcc "${flags[@]}" -c -o /dev/null "$file" ||
             return

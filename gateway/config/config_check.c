@@ -6,7 +6,7 @@
 #include "gateway/config/config_tls.h"
 #include "gateway/config/tool_server_file.h"
 #include "notebooks/formats/redact.h"
-#include "sandbox/subid.h"
+#include "sandbox/users/subid.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 #include "gateway/config/option_keys.h"
 #include "gateway/config/option_syntax.h"
 #include "gateway/config/option_table.h"
-#include "sandbox/cgroup.h"
+#include "sandbox/cgroups/cgroup.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "gateway/session/actor/actor.h"
 #include "kernels/kernel.h"
-#include "sandbox/user_namespace.h"
+#include "sandbox/users/user_namespace.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,11 +6,11 @@
 #include "gateway/config/options.h"
 
 /* Enters the user namespace of the living sessions, or a new one
- * (sandbox/user_namespace.h). Then uid_first, uid_count and lends_subids of the
- * options describe its range, and the process has its capabilities over that
- * range. Does nothing for a gateway that can give users without it. Must be
- * called before there are threads, and with the lock held. After a failure the
- * gateway cannot start, because it cannot do what was configured. */
+ * (sandbox/users/user_namespace.h). Then uid_first, uid_count and lends_subids
+ * of the options describe its range, and the process has its capabilities over
+ * that range. Does nothing for a gateway that can give users without it. Must
+ * be called before there are threads, and with the lock held. After a failure
+ * the gateway cannot start, because it cannot do what was configured. */
 int user_namespace_setup_begin(options_t *options, const char *package_folder,
                                fault_t *fault);
 

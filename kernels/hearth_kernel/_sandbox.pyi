@@ -1,4 +1,4 @@
-"""The door into the sandbox; sandbox/launch.h."""
+"""The door into the sandbox; sandbox/launch/launch.h."""
 
 from typing import Any, Optional
 

@@ -10,7 +10,7 @@ CHECK = pathlib.Path(__file__).parents[2] / "build-aux" / "check-layers.sh"
 FOLDERS = {
     "base": ["low.h", "high.h"],
     "protocol": ["frame.h"],
-    "sandbox": ["walls.h", "mounts.h"],
+    "sandbox": ["policy/walls.h", "launch/mounts.h"],
     "notebooks": [],
     "workspace": [],
     "kernels": [],
@@ -48,7 +48,8 @@ def check(tmp_path):
         ("protocol/frame.h", "base/high.h"),
         ("base/low.h", "base/high.h"),
         ("gateway/session/acts/stop.h", "gateway/session/parts/timers.h"),
-        ("gateway/session/parts/timers.h", "sandbox/walls.h"),
+        ("gateway/session/parts/timers.h", "sandbox/policy/walls.h"),
+        ("sandbox/launch/mounts.h", "sandbox/policy/walls.h"),
     ],
 )
 def test_passes_what_stands_before(check, name, header):
@@ -60,8 +61,9 @@ def test_passes_what_stands_before(check, name, header):
     [
         ("base/low.h", "protocol/frame.h"),
         ("gateway/session/parts/timers.h", "gateway/session/acts/stop.h"),
+        ("sandbox/policy/walls.h", "sandbox/launch/mounts.h"),
         # Of sandbox the gateway may know some headers alone.
-        ("gateway/session/parts/timers.h", "sandbox/mounts.h"),
+        ("gateway/session/parts/timers.h", "sandbox/launch/mounts.h"),
     ],
 )
 def test_refuses_what_stands_behind(check, name, header):

@@ -4,7 +4,7 @@
 #ifndef HEARTH_TESTS_LIB_FAKE_GROUPS_H
 #define HEARTH_TESTS_LIB_FAKE_GROUPS_H
 
-#include "sandbox/cgroup.h"
+#include "sandbox/cgroups/cgroup.h"
 #include "tests/lib/deeds.h"
 
 typedef struct {

@@ -8,7 +8,7 @@
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_providers.h"
 #include "gateway/session/tools/tool_recording.h"
-#include "sandbox/verification.h"
+#include "sandbox/verification/verification.h"
 #include "tests/lib/journals.h"
 #include "tests/lib/test.h"
 

@@ -10,8 +10,8 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "sandbox/inside.h"
-#include "sandbox/launch.h"
+#include "sandbox/launch/launch.h"
+#include "sandbox/policy/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,12 +68,13 @@ static inline gid_t inside_gid(void)
 static inline const char *inside_init_program(void)
 {
     static char path[4096];
+    const char program[] = "/sandbox/init/hearth-init";
     ssize_t size = readlink("/proc/self/exe", path, sizeof path - 64);
 
     /* libtool's program lies one folder deeper than it says. */
     path[size < 0 ? 0 : size] = '\0';
     for (char *slash; (slash = strrchr(path, '/')) != NULL;) {
-        memcpy(slash, "/sandbox/hearth-init", sizeof "/sandbox/hearth-init");
+        memcpy(slash, program, sizeof program);
         if (access(path, X_OK) == 0)
             break;
         *slash = '\0';

@@ -3,7 +3,7 @@
  * out. */
 #include "tests/sandbox/inside.h"
 
-#include "sandbox/walls.h"
+#include "sandbox/policy/walls.h"
 
 #include <dirent.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 #include "tests/sandbox/inside.h"
 
 #include "base/clock.h"
-#include "sandbox/verification.h"
+#include "sandbox/verification/verification.h"
 
 static verification_t expect_inside(char *const *without)
 {

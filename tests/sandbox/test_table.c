@@ -4,7 +4,7 @@
  * other one; nothing is loaded. */
 #include "tests/lib/test.h"
 
-#include "sandbox/filter.h"
+#include "sandbox/filter/filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +76,7 @@ typedef struct {
     {#name, NO(code), SANDBOX_NETWORK_NONE, COUNT(__VA_ARGS__), {__VA_ARGS__}},
 
 static const row_t rows[] = {
-#include "sandbox/syscalls.def"
+#include "sandbox/filter/syscalls.def"
 };
 
 #define ROWS (sizeof rows / sizeof rows[0])

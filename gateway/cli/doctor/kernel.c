@@ -5,7 +5,7 @@
 #include "base/capability.h"
 #include "gateway/cli/core/subprocess.h"
 #include "gateway/config/state_files.h"
-#include "sandbox/walls.h"
+#include "sandbox/policy/walls.h"
 
 #include <errno.h>
 #include <fcntl.h>

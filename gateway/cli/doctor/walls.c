@@ -8,7 +8,7 @@
 #include "gateway/config/config_check.h"
 #include "gateway/config/default_paths.h"
 #include "gateway/serve/user_namespace_setup.h"
-#include "sandbox/walls.h"
+#include "sandbox/policy/walls.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -112,7 +112,7 @@ static bool is_fault(const download_kind_t *kind, const char *ename)
 }
 
 /* A fault that is a text alone comes from the process that starts a worker as
- * another user (sandbox/mapper.c). */
+ * another user (sandbox/users/mapper.c). */
 static json_t *read_fault(const download_kind_t *kind, const json_t *said)
 {
     const char *ename = json_string_value(json_object_get(said, "ename"));

@@ -8,7 +8,7 @@
 #include "gateway/config/options.h"
 #include "gateway/registry/core/session_table.h"
 #include "gateway/registry/launch/prealloc.h"
-#include "sandbox/cgroup.h"
+#include "sandbox/cgroups/cgroup.h"
 
 #include <czmq.h>
 

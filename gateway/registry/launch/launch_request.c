@@ -4,7 +4,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "gateway/registry/launch/launch_resources.h"
-#include "sandbox/uid_pool.h"
+#include "sandbox/users/uid_pool.h"
 
 #include <errno.h>
 #include <fcntl.h>

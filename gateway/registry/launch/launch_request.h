@@ -9,7 +9,7 @@
 #include "gateway/registry/launch/launch_users.h"
 #include "gateway/registry/launch/prealloc.h"
 #include "kernels/zygote.h"
-#include "sandbox/cgroup.h"
+#include "sandbox/cgroups/cgroup.h"
 
 /* All borrowed. */
 typedef struct {

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "sandbox/cgroup.h"
+#include "sandbox/cgroups/cgroup.h"
 
 typedef struct {
     int link_fd, init_fd;   /* owned; -1: none */

@@ -4,7 +4,7 @@
 #include "base/buffer.h"
 #include "base/capability.h"
 #include "base/log.h"
-#include "sandbox/uid_pool.h"
+#include "sandbox/users/uid_pool.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static download_users_t share(const launch_users_t *self)
 
     if (users.has_own) {
         /* A range without the worker's own user, so that the mapper gives it
-         * that one, too (sandbox/mapper.c). */
+         * that one, too (sandbox/users/mapper.c). */
         users.worker.first += (uid_t) users.worker.count - 1;
         users.worker.count = 1;
     }

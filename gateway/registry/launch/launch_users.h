@@ -8,7 +8,7 @@
 #include "gateway/config/options.h"
 #include "gateway/registry/core/session_table.h"
 #include "kernels/zygote.h"
-#include "sandbox/cgroup.h"
+#include "sandbox/cgroups/cgroup.h"
 
 typedef struct launch_users launch_users_t;
 

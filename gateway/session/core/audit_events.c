@@ -6,7 +6,7 @@
 #include "base/rate.h"
 #include "gateway/audit/audit.h"
 #include "protocol/jspan.h"
-#include "sandbox/walls.h"
+#include "sandbox/policy/walls.h"
 
 #include <jansson.h>
 #include <openssl/evp.h>

@@ -1,8 +1,8 @@
 /* See sandbox_check.h. */
 #include "gateway/session/lifecycle/sandbox_check.h"
 
-#include "sandbox/uid_pool.h"
-#include "sandbox/verification.h"
+#include "sandbox/users/uid_pool.h"
+#include "sandbox/verification/verification.h"
 
 int sandbox_check(const session_spec_t *spec, pid_t pid, cgroup_t *group,
                   sandbox_check_when_t when, fault_t *fault)

@@ -1,6 +1,7 @@
 /* Checks from outside that a kernel's sandbox is as its launch had to make it
- * (sandbox/verification.h): while the kernel starts and when it is ready,
- * before any client's code has run in it, and when a gateway adopts it. */
+ * (sandbox/verification/verification.h): while the kernel starts and when it is
+ * ready, before any client's code has run in it, and when a gateway adopts it.
+ */
 #ifndef HEARTH_GATEWAY_SESSION_LIFECYCLE_SANDBOX_CHECK_H
 #define HEARTH_GATEWAY_SESSION_LIFECYCLE_SANDBOX_CHECK_H
 

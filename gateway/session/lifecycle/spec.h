@@ -10,7 +10,7 @@
 #include "notebooks/journal/log_key.h"
 #include "notebooks/journal/writer.h"
 #include "protocol/connection_file.h"
-#include "sandbox/cgroup.h"
+#include "sandbox/cgroups/cgroup.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -82,7 +82,8 @@ class _Kept:
         self.names = set(names)
         self.inputs = {name: names[name] for name in _INPUTS if name in names}
         # One without a folder opens none: the gateway may be looking at this
-        # moment which descriptors a kernel has (sandbox/verification.h).
+        # moment which descriptors a kernel has
+        # (sandbox/verification/verification.h).
         self.workspace, kernel.workspace = kernel.workspace, Workspace()
         self.parents, kernel.parents = kernel.parents, Parents()
 

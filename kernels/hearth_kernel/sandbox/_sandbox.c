@@ -38,7 +38,7 @@
 #include "kernels/hearth_kernel/sandbox/arenas.h"
 #include "kernels/hearth_kernel/sandbox/immortal.h"
 #include "kernels/hearth_kernel/sandbox/loop.h"
-#include "sandbox/launch.h"
+#include "sandbox/launch/launch.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,7 +7,7 @@
 #include "base/fault.h"
 #include "kernels/zygote_request.h"
 #include "protocol/limits.h"
-#include "sandbox/launch.h"
+#include "sandbox/launch/launch.h"
 
 #include <stddef.h>
 

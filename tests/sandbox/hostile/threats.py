@@ -13,7 +13,8 @@ from .twins import Twins
 
 BEGIN = "<!-- written by ./dev hostile --table -->"
 END = "<!-- end of what is written -->"
-# As in sandbox/walls.h: name, what it is, can_be_left_out, can_be_missing.
+# As in sandbox/policy/walls.h: name, what it is, can_be_left_out,
+# can_be_missing.
 ROW = re.compile(r'\{"(\w+)", "[^"]*", (true|false), (?:true|false)\}')
 # What the gateway does with a kernel's words has nothing to do with walls.
 BEHIND_THE_WALLS = ("link", "output")
@@ -26,7 +27,7 @@ Found = dict[str, set[str]]  # the id of a case: in which modes
 
 def optional_walls() -> list[str]:
     """Return the walls that a profile can leave out, in the order of the table."""
-    source = Path(__file__).parents[3] / "sandbox" / "wall_table.c"
+    source = Path(__file__).parents[3] / "sandbox/policy/wall_table.c"
     rows = ROW.findall(source.read_text())
     assert len(rows) == source.read_text().count('{"'), "not a row of the table"
     return [name for name, can_be_left_out in rows if can_be_left_out == "true"]

@@ -1,7 +1,7 @@
 /* Control groups on a tree of plain files: mkdir fills a group's folder with
  * its files as the kernel would, rmdir takes them away. */
-#include "sandbox/cgroup.h"
-#include "sandbox/cgroup_fs.h"
+#include "sandbox/cgroups/cgroup.h"
+#include "sandbox/cgroups/cgroup_fs.h"
 #include "tests/lib/test.h"
 
 #include "base/buffer.h"

@@ -1,7 +1,7 @@
 /* Whether a process is in the leaf that it is said to be in, and whether that
  * has its limits: on files as the kernel writes them. */
-#include "sandbox/cgroup_check.h"
-#include "sandbox/cgroup_tree.h"
+#include "sandbox/cgroups/cgroup_check.h"
+#include "sandbox/cgroups/cgroup_tree.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/test.h"
 

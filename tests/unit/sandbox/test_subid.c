@@ -1,5 +1,5 @@
 /* Which range of numbers subuid(5) and subgid(5) lend to a user. */
-#include "sandbox/subid.h"
+#include "sandbox/users/subid.h"
 
 #include "tests/lib/test.h"
 

@@ -1,5 +1,5 @@
 /* Users of a range, given out in turn and never twice while there are more. */
-#include "sandbox/uid_pool.h"
+#include "sandbox/users/uid_pool.h"
 
 #include "tests/lib/test.h"
 

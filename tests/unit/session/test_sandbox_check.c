@@ -1,8 +1,8 @@
 /* With what a kernel's sandbox is compared. */
 #include "gateway/session/lifecycle/sandbox_check.h"
 
-#include "sandbox/uid_pool.h"
-#include "sandbox/verification.h"
+#include "sandbox/users/uid_pool.h"
+#include "sandbox/verification/verification.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>
