@@ -1,6 +1,7 @@
 /* What a kernel outputs, frame by frame: text that waits for more, what is
  * published and counted, what is dropped, and what the journal does not take.
- * tests/unit/session/test_kernel_events.c has what follows from frames. */
+ * tests/unit/session/actor/test_kernel_events.c has what follows from frames.
+ */
 #include "gateway/session/actor/kernel_output.h"
 
 #include "gateway/session/core/escalation.h"
