@@ -128,21 +128,24 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         owner: GitServer = self.server.owner
-        path, _, query = self.path.partition("?")
+        path = self.path.partition("?")[0]
         owner.asked.append(f"{self.command} {path}")
         self.close_connection = True
         script = owner.scripts.get(path)
         if script is not None:
             script(self)
         else:
-            self._backend(owner, path, query)
+            self.serve_git()
 
     do_GET = do_POST = _serve
 
     def body(self) -> bytes:
         return self.rfile.read(int(self.headers.get("content-length", 0)))
 
-    def _backend(self, owner: GitServer, path: str, query: str) -> None:
+    def serve_git(self) -> None:
+        """Answer as an honest server."""
+        owner: GitServer = self.server.owner
+        path, _, query = self.path.partition("?")
         environment = {
             **ENVIRONMENT,
             "GIT_PROJECT_ROOT": str(owner.path),

@@ -19,9 +19,9 @@ from hearth_downloads.clone.ref import (
     show_branch,
 )
 from hearth_downloads.clone.run import About, Run
-from hearth_downloads.clone.sentences import NOUN, Unclear
+from hearth_downloads.clone.sentences import Unclear
 from hearth_downloads.clone.space import Space, taken_over
-from hearth_downloads.clone.tree import TreeFile
+from hearth_downloads.clone.tree import NOUN, TreeFile
 from hearth_downloads.clone.walk import Walk
 from hearth_downloads.core.certificates import find_certificates
 from hearth_downloads.core.faults import (

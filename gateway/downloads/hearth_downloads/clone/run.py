@@ -16,14 +16,15 @@ from hearth_downloads.clone.git import (
     write_config,
 )
 from hearth_downloads.clone.job import Job
-from hearth_downloads.clone.sentences import NOUN, Failure
+from hearth_downloads.clone.sentences import Failure
 from hearth_downloads.clone.space import Space
+from hearth_downloads.clone.tree import NOUN
 from hearth_downloads.core.faults import Failed, Fault, clean
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.core.proxy import Bounds, Proxy
 from hearth_downloads.core.sandbox import Program, Result, Sandbox
 from hearth_downloads.fetch.places import Places
-from hearth_downloads.fetch.sentences import Case, too_large
+from hearth_downloads.fetch.sentences import Case
 from hearth_downloads.fetch.url import Url
 
 PROGRESS_SECONDS = 1.0
@@ -92,8 +93,7 @@ class Run:
         """Report how much has come; end what is too much."""
         now = time.monotonic()
         if now >= self.measured_at:
-            if self.space.is_over():
-                raise too_large(self.job, noun=NOUN)
+            self.space.check_size()
             spent = time.monotonic() - now
             self.measured_at = now + max(MEASURE_SECONDS, 10 * spent)
         if self.proxy and now >= self.reported_at + PROGRESS_SECONDS:
@@ -102,8 +102,7 @@ class Run:
 
     def _read(self, proxy: Proxy, result: Result) -> Head:
         """Return what the program reports; raise what it could not do."""
-        if self.space.is_over():
-            raise too_large(self.job, noun=NOUN)
+        self.space.check_size()
         report = self.space.read_report()
         if report is None:
             said = clean(result.output[-500:])

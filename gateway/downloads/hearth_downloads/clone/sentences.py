@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Optional
 
+from hearth_downloads.clone.tree import NOUN
 from hearth_downloads.core.faults import (
     Failed,
     Fault,
@@ -26,7 +27,6 @@ from hearth_downloads.fetch.sentences import (
 )
 from hearth_downloads.fetch.url import show_url, split_place
 
-NOUN = "repository"
 REASON_MAX = 200
 _LINE = re.compile(r"^(?:fatal|error): *(.*)$", re.MULTILINE)
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"]*", re.IGNORECASE)

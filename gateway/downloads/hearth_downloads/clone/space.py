@@ -13,7 +13,12 @@ from typing import Any, Optional
 from hearth_downloads.clone.git import AUTHORITIES, INDEX, MIRROR, TREE
 from hearth_downloads.clone.job import Job
 from hearth_downloads.clone.program import REPORT
-from hearth_downloads.clone.tree import ENTRIES_MAX
+from hearth_downloads.clone.tree import (
+    ENTRIES_MAX,
+    NOUN,
+    too_deep,
+    too_many,
+)
 from hearth_downloads.core.faults import Failed
 from hearth_downloads.core.folders import (
     Measure,
@@ -27,6 +32,7 @@ from hearth_downloads.core.folders import (
 )
 from hearth_downloads.fetch.about import parse_object
 from hearth_downloads.fetch.cache import Cache
+from hearth_downloads.fetch.sentences import too_large
 
 SPACE = "space"
 REPORT_MAX = 64 * 1024
@@ -75,8 +81,8 @@ class Space:
         """Let git know servers with https by these certificates."""
         self.write(AUTHORITIES, self.space, content)
 
-    def is_over(self) -> bool:
-        """Return true if there is more than one repository could need.
+    def check_size(self) -> None:
+        """Refuse more than one repository could need.
 
         Small files take more of a disk than they have, up to a block each.
         """
@@ -87,8 +93,13 @@ class Space:
         measure = Measure(most)
         measure.add(self.space)
         found = measure.found
+        if measure.is_deep:
+            raise too_deep()
+        if found.count > most.count:
+            raise too_many()
         least = found.size - found.count * _BLOCK_BYTES
-        return measure.is_over or least > self.job.max_bytes + SPARE_BYTES
+        if measure.is_over or least > self.job.max_bytes + SPARE_BYTES:
+            raise too_large(self.job, noun=NOUN)
 
     def take_back(self) -> None:
         """Let the worker read the folder, whatever its mode."""

@@ -14,6 +14,7 @@ from hearth_downloads.core.faults import Failed, Refused
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.fetch.sentences import too_large
 
+NOUN = "repository"  # in sentences
 ENTRIES_MAX = 500_000
 DEPTH_MAX = 100
 PATH_MAX = 4095
@@ -76,7 +77,7 @@ class TreeFile:
     def _count(self, size: int) -> None:
         self.bytes += size
         if self.bytes > self.job.max_bytes:
-            raise too_large(self.job, noun="repository")
+            raise too_large(self.job, noun=NOUN)
 
     def _begin(self, kind: bytes, path: bytes, size: int) -> None:
         self.entries += 1
