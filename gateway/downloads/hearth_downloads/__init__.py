@@ -2,6 +2,6 @@
 
 The gateway starts one process for each job. Programs that read what strangers
 have written run in a sandbox, and a process of hearth's is their only way out.
-`core` has what all jobs share, `packages` adds packages of an index, and
-`fetch` downloads a file.
+`core` has what all jobs share, `packages` adds packages of an index, `fetch`
+downloads a file, and `clone` copies a git repository.
 """

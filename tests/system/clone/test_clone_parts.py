@@ -142,12 +142,11 @@ def test_bounds_all_of_it(
             "\ufeff.git",
             ".git\u206a",
             "\uff0egit",
-            ".g\u0131t"[:0],
         ),
     ],
 )
 def test_knows_gits_own_names(name: str) -> None:
-    assert is_git_name(name.encode()) == bool(name)
+    assert is_git_name(name.encode())
 
 
 @pytest.mark.parametrize(

