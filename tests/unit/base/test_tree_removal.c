@@ -156,7 +156,7 @@ static void what_comes_meanwhile_is_removed_too(void **state)
     assert_int_equal(rmdir(top), 0);
 }
 
-/* Wherever in the folder the next name stands. */
+/* Wherever in the folder the next name is found. */
 static void one_more_name_each_time_is_found(void **state)
 {
     cleanup_tree_removal tree_removal_t *removal = NULL;
