@@ -1,0 +1,125 @@
+/* The files thread itself: what is placed comes to its kind, and the end of the
+ * thread is the end of that. */
+#include "gateway/files/actor.h"
+
+#include "tests/lib/folder.h"
+#include "tests/lib/test.h"
+#include "tests/lib/tree_file.h"
+
+#include <sys/stat.h>
+
+#define DEADLINE_MS 60000 /* for a thread that has little to do */
+
+static files_t *files;
+
+static int begin(void **state)
+{
+    cleanup_free char *workspace = NULL;
+
+    if (make_folder(state) < 0)
+        return -1;
+    workspace = inside("workspace");
+    if (mkdir(workspace, 0755) < 0)
+        return -1;
+    files = files_new(folder, 0);
+    return 0;
+}
+
+static int end(void **state)
+{
+    files_destroy(&files);
+    return remove_folder(state);
+}
+
+/* Places a tree file, as a tree or as it is. */
+static void place(bool is_tree, uint64_t number, const buffer_t *tree)
+{
+    cleanup_free char *workspace = inside("workspace");
+    int file = tree_open(tree);
+    const files_place_t how = {
+        .session = "aa1",
+        .workspace = workspace,
+        .who = "uid=7",
+        .content =
+            json_pack("{s:s,s:{s:i,s:i}}", "path", is_tree ? "tree" : "file",
+                      "usage", "bytes", 1 << 30, "files", 1 << 20),
+        .number = number,
+        .is_tree = is_tree,
+    };
+
+    assert_true(files_place(files, &how, &file));
+    assert_int_equal(file, -1);
+}
+
+/* Waits for the next news of something that was placed. */
+static files_news_t *next_placed(void)
+{
+    zpoller_t *poller = zpoller_new(files_socket(files), NULL);
+    files_news_t *news = NULL;
+
+    while (!news || news->word != FILES_PLACED) {
+        files_news_destroy(&news);
+        assert_non_null(zpoller_wait(poller, DEADLINE_MS));
+        news = files_receive(files);
+    }
+    zpoller_destroy(&poller);
+    return news;
+}
+
+static void was_placed(uint64_t number, const char *status)
+{
+    cleanup_files_news files_news_t *news = next_placed();
+
+    assert_int_equal(news->number, number);
+    assert_string_equal(
+        json_string_value(json_object_get(news->answer, "status")), status);
+}
+
+static mode_t type_of(const char *name)
+{
+    cleanup_free char *path = inside(name);
+    struct stat status;
+
+    return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : 0;
+}
+
+static void a_tree_and_a_file(void **state)
+{
+    cleanup_buffer buffer_t tree = BUFFER_EMPTY;
+
+    (void) state;
+    tree_files(&tree, "f", 200);
+    tree_text(&tree, 'e', "", "");
+    place(true, 5, &tree);
+    was_placed(5, "ok");
+    assert_int_equal(type_of("workspace/tree"), S_IFDIR);
+    assert_int_equal(type_of("workspace/tree/f-199"), S_IFREG);
+    place(false, 6, &tree);
+    was_placed(6, "ok");
+    assert_int_equal(type_of("workspace/file"), S_IFREG);
+    place(true, 7, &tree);
+    was_placed(7, "error");
+}
+
+static void the_end_of_the_thread_leaves_nothing(void **state)
+{
+    cleanup_buffer buffer_t tree = BUFFER_EMPTY;
+    cleanup_free char *workspace = inside("workspace");
+
+    (void) state;
+    tree_files(&tree, "f", 200);
+    place(true, 5, &tree); /* it has no end, so it cannot be done */
+    files_destroy(&files);
+    assert_int_equal(rmdir(workspace), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+        TEST(a_tree_and_a_file),
+        TEST(the_end_of_the_thread_leaves_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
