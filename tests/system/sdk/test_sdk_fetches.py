@@ -1,5 +1,5 @@
-"""Files from outside, by the client, with a worker that does what the tests
-say."""
+"""Files and repositories from outside, by the client, with a worker that does
+what the tests say."""
 
 from __future__ import annotations
 
@@ -7,17 +7,37 @@ import asyncio
 import hashlib
 import threading
 import time
+from dataclasses import replace
 from typing import Any, Iterator
 
 import hearth
 import pytest
 from deadline import wait_for
-from fetch_gateway import ALLOW, HOST, PLAIN, Fetching
+from fetch_gateway import (
+    ALLOW,
+    COMMIT,
+    HOST,
+    PLAIN,
+    README,
+    REPOSITORY,
+    Fetching,
+)
 from harness import Gateway
 from relay import LOSE_ANSWER, LOSE_REQUEST, STOP, Relay
 from surroundings import live_as
 
 HASH = hashlib.sha256(PLAIN).hexdigest()
+CLONED = hearth.ClonedRepository(
+    path="tool",
+    commit=COMMIT,
+    branch="main",
+    bytes=len(README)
+    + sum(len(c) for kind, _, c in REPOSITORY if kind != b"l"),
+    files=1 + len(REPOSITORY),
+    lfs=0,
+    submodules=0,
+    is_cached=False,
+)
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +87,59 @@ def test_a_file_arrives(session: hearth.Session) -> None:
     assert session.files.fetch(f"{HOST}/cached").is_cached
     assert session.files.fetch(f"{HOST}/zipped", "z").encoding == "gzip"
     assert session.files.read("z") == PLAIN
+
+
+def test_a_repository_is_described(
+    fetching: Fetching, session: hearth.Session
+) -> None:
+    assert session.files.clone(f"{HOST}/tool.git") == CLONED
+    job = fetching.wait_note("began", "tool.git")["job"]
+    assert (job["order"], job["ref"], job["depth"]) == ("clone", "", 0)
+    done = session.files.clone(f"{HOST}/sdk.git", "src/", "v1", 3)
+    assert done == replace(CLONED, path="src/sdk", branch="v1")
+    job = fetching.wait_note("began", "sdk.git")["job"]
+    assert (job["ref"], job["depth"]) == ("v1", 3)
+    done = session.files.clone(f"{HOST}/lacks-3-2", path="x")
+    assert done == replace(CLONED, path="x", lfs=3, submodules=2)
+    assert session.files.clone(f"{HOST}/cached").is_cached
+    assert session.files.clone(f"{HOST}/detached").branch == ""
+
+
+def test_a_repository_arrives(session: hearth.Session) -> None:
+    done = session.files.clone(f"{HOST}/tool")
+    assert session.files.read(f"{done.path}/README.md") == README
+    names = [entry.name for entry in session.files.list(done.path)]
+    assert names == ["README.md", "src"]
+    with pytest.raises(hearth.FileExists):
+        session.files.clone(f"{HOST}/tool")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "text"),
+    [
+        ("refused", hearth.FetchRefused, "it is FetchRefused"),
+        ("unreachable", hearth.FetchUnreachable, "it is FetchUnreachable"),
+        ("invalid", hearth.BadRequest, "it is FetchInvalid"),
+        ("dies", hearth.GatewayFailed, "ended without an answer"),
+        ("hash", hearth.GatewayFailed, "commit"),
+    ],
+)
+def test_an_error_of_a_clone_has_the_gateways_sentence(
+    session: hearth.Session,
+    name: str,
+    kind: type[hearth.HearthError],
+    text: str,
+) -> None:
+    with pytest.raises(kind, match=text):
+        session.files.clone(f"{HOST}/{name}")
+    assert session.files.list() == []
+
+
+def test_a_clone_that_cannot_be(session: hearth.Session) -> None:
+    with pytest.raises(hearth.BadRequest, match="ref must be the name"):
+        session.files.clone(f"{HOST}/tool", ref="--upload-pack=x")
+    with pytest.raises(hearth.BadRequest, match="at least 1"):
+        session.files.clone(f"{HOST}/tool", depth=-1)
 
 
 @pytest.mark.parametrize(
@@ -128,16 +201,18 @@ def test_a_token_without_the_scope_is_not_permitted(
 class Asked(threading.Thread):
     """A fetch whose outcome is awaited."""
 
-    def __init__(self, session: hearth.Session, name: str) -> None:
+    def __init__(
+        self, session: hearth.Session, name: str, order: str = "fetch"
+    ) -> None:
         super().__init__(daemon=True)
-        self.session = session
+        self.ask = getattr(session.files, order)
         self.url = f"{HOST}/{name}"
         self.outcome: Any = None
         self.start()
 
     def run(self) -> None:
         try:
-            self.outcome = self.session.files.fetch(self.url)
+            self.outcome = self.ask(self.url)
         except hearth.HearthError as error:
             self.outcome = error
 
@@ -146,9 +221,12 @@ class Asked(threading.Thread):
         return self.outcome
 
 
-def test_a_cancellation(fetching: Fetching, session: hearth.Session) -> None:
-    asked = Asked(session, "slow-cancelled")
-    fetching.wait_note("waits", "slow-cancelled")
+@pytest.mark.parametrize("order", ["fetch", "clone"])
+def test_a_cancellation(
+    fetching: Fetching, session: hearth.Session, order: str
+) -> None:
+    asked = Asked(session, f"slow-{order}", order)
+    fetching.wait_note("waits", f"slow-{order}")
     path = f"/hearth/sessions/{session.id}/fetches"
     (found,) = session.ask("GET", path).json()["fetches"]
     session.ask("DELETE", f"{path}/{found['number']}", accepted=(204,))
@@ -176,6 +254,24 @@ def test_a_fetch_is_repeated(
     assert relay.seen.count("POST") == 2
 
 
+def test_a_clone_is_repeated(session: hearth.Session, relay: Relay) -> None:
+    relay.plan["POST"] = [LOSE_REQUEST]
+    assert by(relay, session).files.clone(f"{HOST}/tool") == CLONED
+    assert relay.seen.count("POST") == 2
+
+
+@pytest.mark.parametrize("how", [LOSE_ANSWER, STOP])
+def test_a_clone_whose_answer_is_lost(
+    session: hearth.Session, relay: Relay, how: str
+) -> None:
+    """The repository is there, and is not replaced."""
+    relay.plan["POST"] = [how]
+    with pytest.raises(hearth.FileExists, match="tool is a folder that is not"):
+        by(relay, session).files.clone(f"{HOST}/tool")
+    assert relay.seen.count("POST") == 2
+    assert session.files.read("tool/README.md") == README
+
+
 def test_a_fetch_is_repeated_after_a_long_wait(
     fetching: Fetching, session: hearth.Session, relay: Relay
 ) -> None:
@@ -201,5 +297,8 @@ def test_the_same_is_awaited(session: hearth.Session) -> None:
             assert done.sha256 == HASH
             with pytest.raises(hearth.FetchRefused):
                 await twin.files.fetch(f"{HOST}/refused")
+            assert await twin.files.clone(f"{HOST}/tool") == CLONED
+            with pytest.raises(hearth.FetchRefused):
+                await twin.files.clone(f"{HOST}/refused")
 
     asyncio.run(fetch())

@@ -61,6 +61,7 @@ from hearth.errors import (
 from hearth.values import (
     CellError,
     Changes,
+    ClonedRepository,
     FetchedFile,
     FileInfo,
     Finished,
@@ -82,6 +83,7 @@ __all__ = [
     "BadRequest",
     "CellError",
     "Changes",
+    "ClonedRepository",
     "CodeError",
     "CodeFailed",
     "CodeTimedOut",

@@ -194,13 +194,13 @@ class WorkspaceFull(FileError):
 
 
 class FetchRefused(FileError):
-    """The file was not fetched: the session's profile does not permit the host
-    or the size, or it has another hash. The text says which."""
+    """Nothing was fetched: the session's profile does not permit the host or
+    the size, or the file has another hash. The text says which."""
 
 
 class FetchUnreachable(FileError):
-    """The server was not reached, or does not send the file. What has come is
-    kept for the next fetch of the same URL."""
+    """The server was not reached, or does not send the file or the repository.
+    What has come is kept for the next fetch of the same URL."""
 
 
 class FetchCancelled(FileError):

@@ -408,6 +408,42 @@ def fetched_file(model: Mapping[str, Any]) -> FetchedFile:
     )
 
 
+@dataclass(frozen=True)
+class ClonedRepository:
+    """A git repository that was cloned from outside into the session's
+    folder."""
+
+    #: The new folder, from the session's folder on.
+    path: str
+    #: That is checked out: 40 or 64 hexadecimal digits.
+    commit: str
+    #: "" if a tag or a commit is checked out.
+    branch: str
+    #: Of the contents of all files, those of `.git` too.
+    bytes: int
+    #: Files, folders and links, those of `.git` too.
+    files: int
+    #: Files in Git LFS: each is a pointer, its content was not fetched.
+    lfs: int
+    #: Each is an empty folder.
+    submodules: int
+    #: Whether the gateway had it, and the server had nothing to send.
+    is_cached: bool
+
+
+def cloned_repository(model: Mapping[str, Any]) -> ClonedRepository:
+    return ClonedRepository(
+        path=model["path"],
+        commit=model["commit"],
+        branch=model["branch"],
+        bytes=model["bytes"],
+        files=model["files"],
+        lfs=model["lfs"],
+        submodules=model["submodules"],
+        is_cached=model["cached"],
+    )
+
+
 # ---- packages ----
 
 

@@ -18,7 +18,14 @@ from hearth.errors import (
     PathRefused,
     WorkspaceFull,
 )
-from hearth.values import FetchedFile, FileInfo, fetched_file, file_info
+from hearth.values import (
+    ClonedRepository,
+    FetchedFile,
+    FileInfo,
+    cloned_repository,
+    fetched_file,
+    file_info,
+)
 
 _PIECE = 4 << 20  # bytes of a file that one request writes
 _FETCH_SECONDS = 7200.0  # that the gateway gives a fetch, and one before it
@@ -162,9 +169,34 @@ class AsyncFiles:
         with what has come.
 
         Raises FetchRefused and FetchUnreachable, too."""
-        body = {"url": url, "path": path}
+        body: dict[str, Any] = {"url": url, "path": path}
         if sha256:
             body["sha256"] = sha256
+        return fetched_file(await self._bring(body))
+
+    async def clone(
+        self, url: str, path: str = "", ref: str = "", depth: int = 0
+    ) -> ClonedRepository:
+        """Clone a git repository from outside; the session needs no network.
+        Returns when it is there. A folder in which something is stays, and is
+        refused (FileExists).
+
+        Without `path`, or below one that ends with a slash, the URL's last
+        part is the folder's name, without `.git`. `ref` is a branch, a tag or
+        the whole hash of a commit; "" is what the server has checked out.
+        `depth` is a number of commits; 0 is all. If the connection breaks, the
+        repository is asked for again. If only the answer was lost, that is
+        FileExists, too: the repository is there.
+
+        Raises FetchRefused and FetchUnreachable, too."""
+        body: dict[str, Any] = {"kind": "repository", "url": url, "path": path}
+        if ref:
+            body["ref"] = ref
+        if depth:
+            body["depth"] = depth
+        return cloned_repository(await self._bring(body))
+
+    async def _bring(self, body: dict[str, Any]) -> Any:
         response = await self._session.transport.send(
             "POST",
             f"/hearth/sessions/{self._session.id}/fetches",
@@ -173,7 +205,7 @@ class AsyncFiles:
             json=body,
         )
         if response.status_code == 200:
-            return fetched_file(json_of(response))
+            return json_of(response)
         raise await self._session.error_of(response)
 
     async def _model(self, path: str, **query: Any) -> Any:
