@@ -69,10 +69,11 @@ char *fetch_text_running(const json_t *fetch, bool is_repository)
         snprintf(of, sizeof of, " of %" PRId64, number(fetch, "total"));
     return mem_format(
         "RUNNING: %.500s is %s, %" PRId64 "%s bytes have come. The %s goes on; "
-        "the same call again waits for it.",
+        "the same call again waits for it.%s",
         fetch           ? model_text(fetch, "path")
         : is_repository ? "the repository"
                         : "the file",
         fetch ? model_text(fetch, "state") : "almost there",
-        number(fetch, "bytes"), of, is_repository ? "clone" : "fetch");
+        number(fetch, "bytes"), of, is_repository ? "clone" : "fetch",
+        is_repository ? " Its folder is there once it is whole." : "");
 }

@@ -80,11 +80,13 @@ static void says_how_far_it_has_come(void **state)
     cleanup_free char *unknown = fetch_text_running(fetch, true);
     assert_string_equal(unknown, "RUNNING: tool is running, 5 bytes have come. "
                                  "The clone goes on; the same call again waits "
-                                 "for it.");
+                                 "for it. Its folder is there once it is "
+                                 "whole.");
     cleanup_free char *ended = fetch_text_running(NULL, true);
     assert_string_equal(ended, "RUNNING: the repository is almost there, 0 "
                                "bytes have come. The clone goes on; the same "
-                               "call again waits for it.");
+                               "call again waits for it. Its folder is there "
+                               "once it is whole.");
 }
 
 int main(void)
