@@ -1,4 +1,4 @@
-/* Words for a model about a file or a repository from outside. Pure. */
+/* The text of a file or a repository from outside, for a model. Pure. */
 #ifndef HEARTH_GATEWAY_HTTP_MCP_FETCH_TEXT_H
 #define HEARTH_GATEWAY_HTTP_MCP_FETCH_TEXT_H
 

@@ -299,8 +299,8 @@ def test_a_slow_clone_is_answered(hasty: Fetching) -> None:
 
     until_it_says(
         "RUNNING: slow-tool is running, 5 of 10 bytes have come. The clone "
-        "goes on; the same call again waits for it. Its folder is there once it "
-        "is whole."
+        "goes on; the same call again waits for it. Its folder is there once "
+        "it is whole."
     )
     wait_for(
         lambda: (

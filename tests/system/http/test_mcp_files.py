@@ -69,7 +69,7 @@ def test_an_image_is_an_image(rpc: Rpc, session: str) -> None:
         ({"action": "delete", "path": "none"}, "none"),
         (
             {"action": "format"},
-            "action must be list, read, write, delete or fetch",
+            "action must be list, read, write, delete, fetch or clone",
         ),
         ({"action": "read", "path": "x", "offset": -1}, "offset must be"),
         (

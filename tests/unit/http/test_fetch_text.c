@@ -1,4 +1,4 @@
-/* What a model reads of a file or a repository from outside. */
+/* The text of a file or a repository from outside, for a model. */
 #include "base/buffer.h"
 #include "gateway/http/mcp/fetch_text.h"
 #include "tests/lib/test.h"
