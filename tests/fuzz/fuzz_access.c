@@ -9,7 +9,7 @@
 #include "gateway/http/core/http.h"
 #include "gateway/http/core/window_access.h"
 #include "gateway/http/rpc/files_client.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 
 #include "tests/fuzz/scratch.h"
 

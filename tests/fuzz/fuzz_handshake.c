@@ -4,8 +4,8 @@
  * configured one; no client takes another's name, and a client that returns
  * keeps its position. */
 #include "gateway/http/rpc/files_client.h"
-#include "gateway/http/ws/resume_state.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/resume_state.h"
+#include "gateway/http/subscriptions/subscription.h"
 #include "gateway/http/ws/websocket.h"
 #include "gateway/http/ws/ws_handshake.h"
 

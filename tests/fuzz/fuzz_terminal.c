@@ -1,7 +1,7 @@
 /* Frames of a terminal's client. What is read as input is UTF-8 and no longer
  * than the frame, and comes back as the same text when it is written as output;
  * a size is one that a program's terminal may have. */
-#include "gateway/http/ws/terminal_message.h"
+#include "gateway/http/terminals/terminal_message.h"
 
 #include "protocol/jspan.h"
 

@@ -10,7 +10,7 @@
 #include "gateway/http/core/decimal.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 
 #include "base/clock.h"
 #include "base/log.h"

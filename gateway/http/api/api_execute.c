@@ -6,10 +6,10 @@
 #include "gateway/http/api/route.h"
 #include "gateway/http/api/view_json.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/executions/execution_outcome.h"
+#include "gateway/http/executions/execution_request.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/ws/execution_outcome.h"
-#include "gateway/http/ws/execution_request.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "gateway/http/core/metrics.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/ws/terminals.h"
+#include "gateway/http/terminals/terminals.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "gateway/http/api/route.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/ws/process_call.h"
+#include "gateway/http/subscriptions/process_call.h"
 
 #include "base/clock.h"
 

@@ -1,12 +1,12 @@
 /* /api/sessions: the path of a document and the kernel that runs for it, as
  * Jupyter's clients define them. They are kept in
- * gateway/http/ws/resume_state.c. */
+ * gateway/http/subscriptions/resume_state.c. */
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/api/route.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/ws/resume_state.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/resume_state.h"
+#include "gateway/http/subscriptions/subscription.h"
 
 #include <sodium.h>
 

@@ -3,8 +3,8 @@
 #include "gateway/http/rpc/registry_client.h"
 
 #include "base/clock.h"
-#include "gateway/http/ws/subscription.h"
-#include "gateway/http/ws/terminals.h"
+#include "gateway/http/subscriptions/subscription.h"
+#include "gateway/http/terminals/terminals.h"
 
 #include <string.h>
 

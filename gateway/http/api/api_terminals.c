@@ -1,12 +1,12 @@
 /* Jupyter's terminals: each is a shell beside the kernel of a session.
- * gateway/http/ws/terminal_socket.c has their WebSockets. */
+ * gateway/http/terminals/terminal_socket.c has their WebSockets. */
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/api/route.h"
 #include "gateway/http/api/terminal_choice.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/ws/process_call.h"
-#include "gateway/http/ws/terminals.h"
+#include "gateway/http/subscriptions/process_call.h"
+#include "gateway/http/terminals/terminals.h"
 
 #include <errno.h>
 #include <string.h>

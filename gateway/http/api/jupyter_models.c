@@ -5,7 +5,7 @@
 
 #include "gateway/config/limit_overrides.h"
 #include "gateway/config/tool_list.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 
 #include "protocol/limits.h"
 

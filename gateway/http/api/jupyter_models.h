@@ -5,7 +5,7 @@
 
 #include "gateway/http/core/http.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 
 /* Returns a kernel model, which the caller owns: id, name, last_activity,
  * execution_state, connections. */

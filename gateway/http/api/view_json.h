@@ -3,7 +3,7 @@
 #define HEARTH_GATEWAY_HTTP_API_VIEW_JSON_H
 
 #include "gateway/http/core/exchange.h"
-#include "gateway/http/ws/execution_view.h"
+#include "gateway/http/executions/execution_view.h"
 
 #include <stdbool.h>
 

@@ -48,7 +48,7 @@ typedef struct {
     int64_t active_us; /* of the last request */
 } http_clocks_t;
 
-/* Objects that survive a restart (ws/resume_state.h); each owned. */
+/* Objects that survive a restart (subscriptions/resume_state.h); each owned. */
 typedef struct {
     json_t *sessions;  /* Jupyter's sessions, by id */
     json_t *cursors;   /* of clients that may return */

@@ -4,7 +4,7 @@
 #ifndef HEARTH_GATEWAY_HTTP_E2B_COMMAND_CALL_H
 #define HEARTH_GATEWAY_HTTP_E2B_COMMAND_CALL_H
 
-#include "gateway/http/ws/process_call.h"
+#include "gateway/http/subscriptions/process_call.h"
 
 typedef struct command_call command_call_t;
 /* Answers, or begins to. */

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/core/model.h"
-#include "gateway/http/ws/execution_request.h"
+#include "gateway/http/executions/execution_request.h"
 #include "notebooks/journal/follower.h"
 
 #include <string.h>

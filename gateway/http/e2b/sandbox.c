@@ -3,8 +3,8 @@
 #include "gateway/http/e2b/sandbox.h"
 
 #include "base/clock.h"
-#include "gateway/http/ws/resume_state.h"
-#include "gateway/http/ws/session_set.h"
+#include "gateway/http/subscriptions/resume_state.h"
+#include "gateway/http/subscriptions/session_set.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define HEARTH_GATEWAY_HTTP_MCP_ATTACH_H
 
 #include "gateway/http/mcp/call.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 
 /* Gets the session's subscription, lent, or NULL and a sentence that says why
  * the session takes nothing now. */

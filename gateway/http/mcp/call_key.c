@@ -1,8 +1,8 @@
 /* See call_key.h. */
 #include "gateway/http/mcp/call_key.h"
 
+#include "gateway/http/executions/execution_request.h"
 #include "gateway/http/mcp/tool_result.h"
-#include "gateway/http/ws/execution_request.h"
 
 #include <string.h>
 

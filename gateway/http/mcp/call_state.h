@@ -4,9 +4,9 @@
 #ifndef HEARTH_GATEWAY_HTTP_MCP_CALL_STATE_H
 #define HEARTH_GATEWAY_HTTP_MCP_CALL_STATE_H
 
+#include "gateway/http/executions/executions.h"
 #include "gateway/http/mcp/call.h"
 #include "gateway/http/mcp/request_state.h"
-#include "gateway/http/ws/executions.h"
 
 /* Answers the call with the run's question. */
 void call_state_ask(mcp_call_t *call, const char *session,

@@ -7,7 +7,7 @@
 #include "gateway/http/mcp/dispatcher.h"
 #include "gateway/http/mcp/listen.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/ws/session_set.h"
+#include "gateway/http/subscriptions/session_set.h"
 
 #include <string.h>
 

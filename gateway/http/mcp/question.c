@@ -3,8 +3,8 @@
 #include "gateway/http/mcp/question.h"
 
 #include "gateway/http/core/model.h"
+#include "gateway/http/executions/execution_request.h"
 #include "gateway/http/mcp/tool_result.h"
-#include "gateway/http/ws/execution_request.h"
 #include "notebooks/modelview/plain_line.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
 #ifndef HEARTH_GATEWAY_HTTP_MCP_QUESTION_H
 #define HEARTH_GATEWAY_HTTP_MCP_QUESTION_H
 
+#include "gateway/http/executions/executions.h"
 #include "gateway/http/mcp/call.h"
-#include "gateway/http/ws/executions.h"
 
 #define QUESTION_METHOD   "elicitation/create"
 #define QUESTION_KEY_SIZE 24 /* bytes of a question's key, with its NUL */

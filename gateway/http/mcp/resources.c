@@ -2,12 +2,12 @@
 #include "gateway/http/mcp/resources.h"
 
 #include "gateway/http/core/model.h"
+#include "gateway/http/executions/execution_view.h"
 #include "gateway/http/mcp/dispatcher.h"
 #include "gateway/http/mcp/resource_file.h"
 #include "gateway/http/mcp/resource_uri.h"
 #include "gateway/http/mcp/tool_result.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/ws/execution_view.h"
 
 /* Answers with a list, which clients may keep for no time: sessions live. */
 static void answer(mcp_call_t *call, json_t *result)

@@ -2,10 +2,10 @@
  * content blocks. */
 #include "gateway/http/mcp/run_answer.h"
 
+#include "gateway/http/executions/execution_view.h"
 #include "gateway/http/mcp/resource_uri.h"
 #include "gateway/http/mcp/structured.h"
 #include "gateway/http/mcp/tool_result.h"
-#include "gateway/http/ws/execution_view.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #ifndef HEARTH_GATEWAY_HTTP_MCP_RUN_ANSWER_H
 #define HEARTH_GATEWAY_HTTP_MCP_RUN_ANSWER_H
 
+#include "gateway/http/executions/execution_outcome.h"
 #include "gateway/http/mcp/call.h"
-#include "gateway/http/ws/execution_outcome.h"
 
 typedef struct {
     bool is_new;        /* the session was made for the run */

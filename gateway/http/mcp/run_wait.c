@@ -5,13 +5,13 @@
 #include "gateway/http/mcp/run_wait.h"
 
 #include "base/clock.h"
+#include "gateway/http/executions/executions.h"
 #include "gateway/http/mcp/call_state.h"
 #include "gateway/http/mcp/question.h"
 #include "gateway/http/mcp/run_answer.h"
 #include "gateway/http/mcp/tasks.h"
 #include "gateway/http/mcp/tool_result.h"
-#include "gateway/http/ws/executions.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 #include "notebooks/json/tree.h"
 
 #include <sodium.h>

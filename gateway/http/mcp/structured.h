@@ -3,8 +3,8 @@
 #ifndef HEARTH_GATEWAY_HTTP_MCP_STRUCTURED_H
 #define HEARTH_GATEWAY_HTTP_MCP_STRUCTURED_H
 
+#include "gateway/http/executions/execution_view.h"
 #include "gateway/http/mcp/call.h"
-#include "gateway/http/ws/execution_view.h"
 
 #define STRUCTURED_TEXT_MAX (1u << 20) /* bytes of a text; more is cut out */
 

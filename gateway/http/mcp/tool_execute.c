@@ -2,6 +2,7 @@
  * from the client's key. So the same call twice runs once, also if the gateway
  * was restarted in between. */
 #include "gateway/http/core/model.h"
+#include "gateway/http/executions/execution_request.h"
 #include "gateway/http/mcp/attach.h"
 #include "gateway/http/mcp/call_key.h"
 #include "gateway/http/mcp/dispatcher.h"
@@ -12,8 +13,7 @@
 #include "gateway/http/mcp/tool_result.h"
 #include "gateway/http/mcp/tool_resume.h"
 #include "gateway/http/mcp/tool_session.h"
-#include "gateway/http/ws/execution_request.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 
 #include <sodium.h>
 

@@ -4,12 +4,12 @@
 
 #include "base/clock.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/executions/execution_request.h"
 #include "gateway/http/mcp/call_key.h"
 #include "gateway/http/mcp/process_text.h"
 #include "gateway/http/mcp/tool_result.h"
 #include "gateway/http/mcp/tool_session.h"
-#include "gateway/http/ws/execution_request.h"
-#include "gateway/http/ws/process_message.h"
+#include "gateway/http/subscriptions/process_message.h"
 #include "notebooks/modelview/plain_line.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* The tool `read_output`: what a view has left out, by lines or by a
  * pattern. */
 #include "gateway/http/core/model.h"
+#include "gateway/http/executions/execution_view.h"
 #include "gateway/http/mcp/hearth_tools.h"
 #include "gateway/http/mcp/tool_result.h"
 #include "gateway/http/mcp/tool_session.h"
-#include "gateway/http/ws/execution_view.h"
 
 static long long number_argument(const mcp_call_t *call, const char *name)
 {

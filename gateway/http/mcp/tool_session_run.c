@@ -5,7 +5,7 @@
 #include "gateway/http/mcp/tool_process.h"
 #include "gateway/http/mcp/tool_result.h"
 #include "gateway/http/mcp/tool_session.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 
 #include <string.h>
 

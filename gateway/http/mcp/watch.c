@@ -3,8 +3,8 @@
 
 #include "gateway/http/mcp/question.h"
 #include "gateway/http/mcp/tasks.h"
-#include "gateway/http/ws/session_set.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/session_set.h"
+#include "gateway/http/subscriptions/subscription.h"
 
 #include <string.h>
 

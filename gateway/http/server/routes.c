@@ -4,8 +4,8 @@
 #include "gateway/http/server/routes.h"
 #include "gateway/http/core/authorize.h"
 
+#include "gateway/http/terminals/terminal_socket.h"
 #include "gateway/http/window/feed_socket.h"
-#include "gateway/http/ws/terminal_socket.h"
 #include "gateway/http/ws/ws_handshake.h"
 
 #include <string.h>

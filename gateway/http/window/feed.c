@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "gateway/http/core/authorize.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 
 #define VALID_FOR_MS (3600 * 1000)
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "gateway/http/core/authorize.h"
 #include "gateway/http/core/authorize_audit.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 #include "gateway/http/ws/ws_handshake.h"
 #include "gateway/http/ws/ws_receive.h"
 #include "protocol/jspan_write.h"

@@ -1,7 +1,7 @@
 /* See websocket.h. */
 #include "gateway/http/ws/websocket.h"
 
-#include "gateway/http/ws/resume_state.h"
+#include "gateway/http/subscriptions/resume_state.h"
 #include "gateway/http/ws/ws_catchup.h"
 #include "gateway/http/ws/ws_greeting.h"
 #include "gateway/http/ws/ws_receive.h"

@@ -6,8 +6,8 @@
 #define HEARTH_GATEWAY_HTTP_WS_WS_CLIENT_H
 
 #include "gateway/http/core/http.h"
-#include "gateway/http/ws/resume_state.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/resume_state.h"
+#include "gateway/http/subscriptions/subscription.h"
 #include "notebooks/journal/follower.h"
 #include "protocol/websocket.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "gateway/http/core/request_head.h"
-#include "gateway/http/ws/resume_state.h"
-#include "gateway/http/ws/session_set.h"
+#include "gateway/http/subscriptions/resume_state.h"
+#include "gateway/http/subscriptions/session_set.h"
 #include "gateway/http/ws/websocket.h"
 #include "gateway/http/ws/ws_receive.h"
 #include "gateway/http/ws/ws_send.h"

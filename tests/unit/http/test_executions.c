@@ -1,6 +1,6 @@
 /* Code that is run by REST: what is known of each run before its journal is
  * read. */
-#include "gateway/http/ws/executions.h"
+#include "gateway/http/executions/executions.h"
 
 #include "tests/lib/test.h"
 

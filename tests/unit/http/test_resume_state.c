@@ -1,5 +1,5 @@
 /* Where a client stopped is kept, once, also as an earlier version wrote it. */
-#include "gateway/http/ws/resume_state.h"
+#include "gateway/http/subscriptions/resume_state.h"
 
 #include "tests/lib/test.h"
 

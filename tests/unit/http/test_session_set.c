@@ -1,5 +1,5 @@
 /* The ids of live sessions, as the registry reports them. */
-#include "gateway/http/ws/session_set.h"
+#include "gateway/http/subscriptions/session_set.h"
 
 #include "tests/lib/test.h"
 

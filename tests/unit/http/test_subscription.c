@@ -1,8 +1,8 @@
 /* Messages of a session reach its subscribers, and requests that wait for a
  * session are answered when it reaches their state. */
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 
-#include "gateway/http/ws/session_set.h"
+#include "gateway/http/subscriptions/session_set.h"
 
 #include "tests/lib/test.h"
 

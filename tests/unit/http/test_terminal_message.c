@@ -1,5 +1,5 @@
 /* What clients of a terminal send, and what they get. */
-#include "gateway/http/ws/terminal_message.h"
+#include "gateway/http/terminals/terminal_message.h"
 
 #include "tests/lib/test.h"
 

@@ -1,5 +1,5 @@
 /* What a new client of a terminal gets. */
-#include "gateway/http/ws/terminal_recent.h"
+#include "gateway/http/terminals/terminal_recent.h"
 
 #include "tests/lib/test.h"
 

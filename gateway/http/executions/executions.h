@@ -2,8 +2,8 @@
  * they outlive the gateway. This is the index: which executions there are, and
  * how far each one is. An execution's id is the msg_id of its execute_request,
  * and a session runs a msg_id once. */
-#ifndef HEARTH_GATEWAY_HTTP_WS_EXECUTIONS_H
-#define HEARTH_GATEWAY_HTTP_WS_EXECUTIONS_H
+#ifndef HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTIONS_H
+#define HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTIONS_H
 
 #include "gateway/http/core/http.h"
 #include "notebooks/journal/writer.h"

@@ -2,8 +2,8 @@
  * sessions (a document's path and its kernel), its terminals, E2B's sandboxes,
  * and the cursors of clients that may come back. One file in the state
  * folder. */
-#ifndef HEARTH_GATEWAY_HTTP_WS_RESUME_STATE_H
-#define HEARTH_GATEWAY_HTTP_WS_RESUME_STATE_H
+#ifndef HEARTH_GATEWAY_HTTP_SUBSCRIPTIONS_RESUME_STATE_H
+#define HEARTH_GATEWAY_HTTP_SUBSCRIPTIONS_RESUME_STATE_H
 
 #include "gateway/http/core/http.h"
 

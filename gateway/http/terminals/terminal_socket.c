@@ -1,12 +1,12 @@
 /* See terminal_socket.h. Output that waits for the client is one text, which is
  * cut into messages when the socket takes them. */
-#include "gateway/http/ws/terminal_socket.h"
+#include "gateway/http/terminals/terminal_socket.h"
 
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "gateway/http/core/authorize_audit.h"
-#include "gateway/http/ws/terminal_message.h"
-#include "gateway/http/ws/terminals.h"
+#include "gateway/http/terminals/terminal_message.h"
+#include "gateway/http/terminals/terminals.h"
 #include "gateway/http/ws/ws_receive.h"
 
 #include <string.h>

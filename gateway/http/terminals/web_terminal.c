@@ -1,13 +1,13 @@
 /* See web_terminal.h. The session gives output to a client only as far as it
  * reports what it has taken. So a viewer that does not read blocks the
  * program. */
-#include "gateway/http/ws/web_terminal.h"
+#include "gateway/http/terminals/web_terminal.h"
 
 #include "base/clock.h"
 #include "gateway/http/core/model.h"
-#include "gateway/http/ws/process_message.h"
-#include "gateway/http/ws/session_set.h"
-#include "gateway/http/ws/terminal_recent.h"
+#include "gateway/http/subscriptions/process_message.h"
+#include "gateway/http/subscriptions/session_set.h"
+#include "gateway/http/terminals/terminal_recent.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* The outputs and the reply of one cell of a session, read from the journal. */
-#ifndef HEARTH_GATEWAY_HTTP_WS_EXECUTION_OUTCOME_H
-#define HEARTH_GATEWAY_HTTP_WS_EXECUTION_OUTCOME_H
+#ifndef HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTION_OUTCOME_H
+#define HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTION_OUTCOME_H
 
-#include "gateway/http/ws/executions.h"
+#include "gateway/http/executions/executions.h"
 
 typedef struct {
     json_t *outputs;  /* owned; list of nbformat 4 outputs */

@@ -1,5 +1,5 @@
 /* See executions.h. */
-#include "gateway/http/ws/executions.h"
+#include "gateway/http/executions/executions.h"
 
 #include "base/clock.h"
 #include "base/log.h"

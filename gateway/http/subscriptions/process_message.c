@@ -1,7 +1,7 @@
 /* See process_message.h. */
-#include "gateway/http/ws/process_message.h"
+#include "gateway/http/subscriptions/process_message.h"
 
-#include "gateway/http/ws/execution_request.h"
+#include "gateway/http/executions/execution_request.h"
 
 int process_message_send(const subscription_t *subscription,
                          const subscriber_t *subscriber, const char *verb,

@@ -2,8 +2,8 @@
  * (docs/design/PROTOCOL.process.md): it sends one request, gets its reply, and
  * may follow a process then. It is the task of its exchange, and ends with it:
  * the session forgets the client. */
-#ifndef HEARTH_GATEWAY_HTTP_WS_PROCESS_CALL_H
-#define HEARTH_GATEWAY_HTTP_WS_PROCESS_CALL_H
+#ifndef HEARTH_GATEWAY_HTTP_SUBSCRIPTIONS_PROCESS_CALL_H
+#define HEARTH_GATEWAY_HTTP_SUBSCRIPTIONS_PROCESS_CALL_H
 
 #include "gateway/http/core/http.h"
 

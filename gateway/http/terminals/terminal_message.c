@@ -1,5 +1,5 @@
 /* See terminal_message.h. */
-#include "gateway/http/ws/terminal_message.h"
+#include "gateway/http/terminals/terminal_message.h"
 
 #include "base/utf8.h"
 #include "protocol/jspan.h"

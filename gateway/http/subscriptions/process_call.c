@@ -1,10 +1,10 @@
 /* See process_call.h. */
-#include "gateway/http/ws/process_call.h"
+#include "gateway/http/subscriptions/process_call.h"
 
 #include "base/clock.h"
 #include "gateway/http/core/model.h"
-#include "gateway/http/ws/process_message.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/process_message.h"
+#include "gateway/http/subscriptions/subscription.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Jupyter's terminals of this gateway, by name. Which they are is kept over a
  * restart (resume_state.h). */
-#ifndef HEARTH_GATEWAY_HTTP_WS_TERMINALS_H
-#define HEARTH_GATEWAY_HTTP_WS_TERMINALS_H
+#ifndef HEARTH_GATEWAY_HTTP_TERMINALS_TERMINALS_H
+#define HEARTH_GATEWAY_HTTP_TERMINALS_TERMINALS_H
 
-#include "gateway/http/ws/web_terminal.h"
+#include "gateway/http/terminals/web_terminal.h"
 
 /* Returns true for a name that a terminal may have: letters, digits, _ and -.
  */

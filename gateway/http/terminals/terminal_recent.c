@@ -1,8 +1,8 @@
 /* See terminal_recent.h. */
-#include "gateway/http/ws/terminal_recent.h"
+#include "gateway/http/terminals/terminal_recent.h"
 
 #include "base/utf8.h"
-#include "gateway/http/ws/terminal_message.h"
+#include "gateway/http/terminals/terminal_message.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* One of Jupyter's terminals: a program in a PTY of a session
  * (docs/design/PROTOCOL.process.md), which this side follows as long as it
  * runs, with or without clients. All clients see the same. */
-#ifndef HEARTH_GATEWAY_HTTP_WS_WEB_TERMINAL_H
-#define HEARTH_GATEWAY_HTTP_WS_WEB_TERMINAL_H
+#ifndef HEARTH_GATEWAY_HTTP_TERMINALS_WEB_TERMINAL_H
+#define HEARTH_GATEWAY_HTTP_TERMINALS_WEB_TERMINAL_H
 
 #include "gateway/http/core/http.h"
 

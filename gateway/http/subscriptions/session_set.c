@@ -1,6 +1,6 @@
 /* See session_set.h. A set of ids. If a message of the registry were lost,
  * later answers of the registry and of sessions would correct it. */
-#include "gateway/http/ws/session_set.h"
+#include "gateway/http/subscriptions/session_set.h"
 
 zhashx_t *session_set_new(void)
 {

@@ -1,7 +1,7 @@
 /* See resume_state.h. The file is written when a Jupyter session or terminal
  * changes, and at an orderly end. A gateway that was killed loses the cursors,
  * and its clients get only later messages. */
-#include "gateway/http/ws/resume_state.h"
+#include "gateway/http/subscriptions/resume_state.h"
 
 #include "base/fd.h"
 #include "base/log.h"

@@ -1,6 +1,6 @@
 /* The WebSocket of one client of a terminal (terminal_message.h). */
-#ifndef HEARTH_GATEWAY_HTTP_WS_TERMINAL_SOCKET_H
-#define HEARTH_GATEWAY_HTTP_WS_TERMINAL_SOCKET_H
+#ifndef HEARTH_GATEWAY_HTTP_TERMINALS_TERMINAL_SOCKET_H
+#define HEARTH_GATEWAY_HTTP_TERMINALS_TERMINAL_SOCKET_H
 
 #include "gateway/http/core/http.h"
 

@@ -1,10 +1,10 @@
 /* Shows a run of executions.h as a language model reads it, in any state, and
  * more of an output by its reference. A loss of variables is part of the views
  * of the first run after it. */
-#ifndef HEARTH_GATEWAY_HTTP_WS_EXECUTION_VIEW_H
-#define HEARTH_GATEWAY_HTTP_WS_EXECUTION_VIEW_H
+#ifndef HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTION_VIEW_H
+#define HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTION_VIEW_H
 
-#include "gateway/http/ws/executions.h"
+#include "gateway/http/executions/executions.h"
 #include "notebooks/modelview/modelview.h"
 
 typedef struct {

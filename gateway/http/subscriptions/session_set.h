@@ -1,7 +1,7 @@
 /* The ids of the living sessions, as the registry sends them. So it is known at
  * once, without a request, if a WebSocket can be opened. */
-#ifndef HEARTH_GATEWAY_HTTP_WS_SESSION_SET_H
-#define HEARTH_GATEWAY_HTTP_WS_SESSION_SET_H
+#ifndef HEARTH_GATEWAY_HTTP_SUBSCRIPTIONS_SESSION_SET_H
+#define HEARTH_GATEWAY_HTTP_SUBSCRIPTIONS_SESSION_SET_H
 
 #include "gateway/http/core/http.h"
 

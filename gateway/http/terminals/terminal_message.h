@@ -1,7 +1,7 @@
 /* The messages of Jupyter's terminals (terminado's): JSON arrays in text
  * frames, the first element says which. Those of a client are hostile. Pure. */
-#ifndef HEARTH_GATEWAY_HTTP_WS_TERMINAL_MESSAGE_H
-#define HEARTH_GATEWAY_HTTP_WS_TERMINAL_MESSAGE_H
+#ifndef HEARTH_GATEWAY_HTTP_TERMINALS_TERMINAL_MESSAGE_H
+#define HEARTH_GATEWAY_HTTP_TERMINALS_TERMINAL_MESSAGE_H
 
 #include "base/buffer.h"
 

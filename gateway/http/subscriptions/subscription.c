@@ -1,12 +1,12 @@
 /* See subscription.h. A session's messages are passed to its viewers here;
  * websocket.c has what a viewer does with them. */
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/subscriptions/subscription.h"
 #include "gateway/http/rpc/registry_client.h"
 
 #include "base/clock.h"
 #include "gateway/http/core/model.h"
-#include "gateway/http/ws/executions.h"
-#include "gateway/http/ws/session_set.h"
+#include "gateway/http/executions/executions.h"
+#include "gateway/http/subscriptions/session_set.h"
 #include "protocol/jspan.h"
 
 #include <string.h>

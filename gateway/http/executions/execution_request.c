@@ -1,5 +1,5 @@
 /* See execution_request.h. */
-#include "gateway/http/ws/execution_request.h"
+#include "gateway/http/executions/execution_request.h"
 
 #include "base/clock.h"
 

@@ -1,8 +1,8 @@
 /* See execution_view.h. */
-#include "gateway/http/ws/execution_view.h"
+#include "gateway/http/executions/execution_view.h"
 
 #include "base/clock.h"
-#include "gateway/http/ws/execution_outcome.h"
+#include "gateway/http/executions/execution_outcome.h"
 #include "notebooks/formats/output_list.h"
 
 #include <errno.h>

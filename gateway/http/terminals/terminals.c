@@ -1,9 +1,9 @@
 /* See terminals.h. */
-#include "gateway/http/ws/terminals.h"
+#include "gateway/http/terminals/terminals.h"
 
 #include "base/clock.h"
 #include "gateway/http/core/model.h"
-#include "gateway/http/ws/resume_state.h"
+#include "gateway/http/subscriptions/resume_state.h"
 
 #include <string.h>
 

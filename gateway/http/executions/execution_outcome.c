@@ -1,6 +1,6 @@
 /* See execution_outcome.h. The journal is read from the execution's first
  * record, or from the beginning if a compaction has moved that. */
-#include "gateway/http/ws/execution_outcome.h"
+#include "gateway/http/executions/execution_outcome.h"
 
 #include "notebooks/formats/output_list.h"
 #include "notebooks/json/tree.h"

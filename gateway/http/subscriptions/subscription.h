@@ -1,8 +1,8 @@
 /* The sessions that have HTTP clients: one attachment per session, shared by
  * all of its clients. It is kept for a while after the last client has gone,
  * for clients that open a connection for each call. */
-#ifndef HEARTH_GATEWAY_HTTP_WS_SUBSCRIPTION_H
-#define HEARTH_GATEWAY_HTTP_WS_SUBSCRIPTION_H
+#ifndef HEARTH_GATEWAY_HTTP_SUBSCRIPTIONS_SUBSCRIPTION_H
+#define HEARTH_GATEWAY_HTTP_SUBSCRIPTIONS_SUBSCRIPTION_H
 
 #include "gateway/http/core/http.h"
 #include "gateway/http/rpc/registry_client.h"

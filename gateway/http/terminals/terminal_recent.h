@@ -1,7 +1,7 @@
 /* The latest output of a terminal's program, as text that a new client gets.
  * Plain data, initialised to zero. */
-#ifndef HEARTH_GATEWAY_HTTP_WS_TERMINAL_RECENT_H
-#define HEARTH_GATEWAY_HTTP_WS_TERMINAL_RECENT_H
+#ifndef HEARTH_GATEWAY_HTTP_TERMINALS_TERMINAL_RECENT_H
+#define HEARTH_GATEWAY_HTTP_TERMINALS_TERMINAL_RECENT_H
 
 #include "base/buffer.h"
 

@@ -1,9 +1,9 @@
 /* Requests to run code, and answers to input(), as the gateway's HTTP side
  * sends them to a session. */
-#ifndef HEARTH_GATEWAY_HTTP_WS_EXECUTION_REQUEST_H
-#define HEARTH_GATEWAY_HTTP_WS_EXECUTION_REQUEST_H
+#ifndef HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTION_REQUEST_H
+#define HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTION_REQUEST_H
 
-#include "gateway/http/ws/executions.h"
+#include "gateway/http/executions/executions.h"
 
 #include "protocol/message.h"
 
