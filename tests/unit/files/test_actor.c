@@ -1,5 +1,5 @@
-/* The files thread itself: what is placed comes to its kind, and the end of the
- * thread is the end of that. */
+/* The files thread itself: it makes a file or a tree, as it was asked, and
+ * leaves nothing of it when it ends. */
 #include "gateway/files/actor.h"
 
 #include "tests/lib/folder.h"
