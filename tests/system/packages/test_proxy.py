@@ -162,15 +162,16 @@ def test_leads_a_tunnel_to_the_index(servers: Servers, desks: Desks) -> None:
     assert desk.proxy.received() == 3
 
 
+@pytest.mark.parametrize("size", [10, 100_000])
 def test_passes_on_a_posts_body_and_nothing_after_it(
-    servers: Servers, desks: Desks
+    servers: Servers, desks: Desks, size: int
 ) -> None:
     asked: list[bytes] = []
     ended = threading.Event()
 
     def serve(client: socket.socket) -> None:
         got = b""
-        while not got.endswith(b"\r\n\r\n" + b"x" * 100_000):
+        while not got.endswith(b"\r\n\r\n" + b"x" * size):
             got += client.recv(65536)
         client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         asked.append(got + read_all(client))
@@ -180,9 +181,9 @@ def test_passes_on_a_posts_body_and_nothing_after_it(
     rules = Rules("http", "127.0.0.1", server.port)
     head = (
         f"POST http://127.0.0.1:{server.port}/a HTTP/1.1\r\n"
-        "Content-Length: 100000\r\n\r\n"
+        f"Content-Length: {size}\r\n\r\n"
     )
-    text = head + "x" * 100_000 + "GET / HTTP/1.1"
+    text = head + "x" * size + "GET / HTTP/1.1"
     got = desks(rules, takes_posts=True).ask(text)
     assert got.startswith(b"HTTP/1.1 200")
     assert ended.wait(LONG)

@@ -13,7 +13,7 @@ from hearth_downloads.clone.names import is_git_name
 from hearth_downloads.clone.tree import ENTRIES_MAX, PATH_MAX, too_many
 from hearth_downloads.core.faults import Failed
 
-INDEX_BYTES_MAX = 512 << 20
+INDEX_BYTES_MAX = 128 << 20
 _KINDS = (0o100644, 0o100755, 0o120000)
 _SUBMODULE = 0o160000
 _STAT = 40  # bytes of facts before a hash

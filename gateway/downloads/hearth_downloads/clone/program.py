@@ -156,10 +156,7 @@ class _Copy:
         self._set_digits(len(next(iter(found.values()), "0" * 40)))
         if self.head:
             found.setdefault(f"refs/heads/{self.head}", "")
-        return tuple(
-            {name[len(top) :] for name in found if name.startswith(top)}
-            for top in ("refs/heads/", "refs/tags/")
-        )  # type: ignore[return-value]
+        return _below("refs/heads/", found), _below("refs/tags/", found)
 
     def _list(self, *patterns: str) -> dict[str, str]:
         heard = self._git("ask", "ls-remote", "--symref", "origin", *patterns)
@@ -198,3 +195,8 @@ class _Copy:
         # neither checked nor kept.
         if set(os.listdir(f"{MIRROR}/objects")) - {"pack", "info"}:
             raise Stop("old")
+
+
+def _below(top: str, found: dict[str, str]) -> set[str]:
+    """Return the names of those refs that begin with that, without it."""
+    return {name[len(top) :] for name in found if name.startswith(top)}

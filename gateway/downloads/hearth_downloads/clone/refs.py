@@ -9,7 +9,7 @@ from typing import Optional
 from hearth_downloads.clone.ref import is_hash, is_ref_name
 from hearth_downloads.core.faults import Failed
 
-REFS_BYTES_MAX = 64 << 20
+REFS_BYTES_MAX = 16 << 20
 NAME_MAX = 1024  # letters
 REMOTE, TAGS = "refs/remotes/origin/", "refs/tags/"
 _HEADER = "# pack-refs with: peeled fully-peeled sorted \n"

@@ -128,4 +128,4 @@ class Run:
             TRAFFIC_FACTOR,
         )
         received = proxy.received()
-        return Failure(case, kind, said, received, about.ref).explain()
+        return Failure(case, kind, said, received, self.job).explain()

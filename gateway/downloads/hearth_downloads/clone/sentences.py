@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from hearth_downloads.clone.tree import NOUN
+from hearth_downloads.clone.job import Job
+from hearth_downloads.clone.tree import NOUN, too_large
 from hearth_downloads.core.faults import (
     Failed,
     Fault,
@@ -23,7 +24,6 @@ from hearth_downloads.fetch.sentences import (
     CA_SETTING,
     Case,
     no_room,
-    too_large,
 )
 from hearth_downloads.fetch.url import show_url, split_place
 
@@ -87,6 +87,10 @@ _REFUSED = (
         "[Oo]ut of memory|malloc|Cannot allocate",
         "git needed too much memory for {url}: ask for a depth",
     ),
+    (
+        "died of signal (9|24)",  # SIGKILL, SIGXCPU
+        "git needed too much time for {url}: ask for a depth",
+    ),
 )
 
 
@@ -102,7 +106,7 @@ class Failure:
     kind: str  # of the step, as program.py reports it
     said: str
     received: int  # bytes, as the proxy has counted them
-    ref: str
+    job: Job
 
     def explain(self) -> Fault:
         """Return the fault."""
@@ -112,6 +116,7 @@ class Failure:
         return (
             self._explain_content()
             or self._explain_disk()
+            or self._find(_REFUSED, Refused)
             or self._explain_proxy()
             or self._explain_said()
         )
@@ -137,17 +142,17 @@ class Failure:
             "old": f"{url} speaks git's old protocol alone, which is not taken",
             "head": f"{url} has no branch of its own that it names: name a "
             "branch, a tag or a commit",
-            "ref": f"{url} has no branch and no tag {self.ref!r}",
-            "commit": f"{url} has no commit {self.ref!r} that it gives out",
+            "ref": f"{url} has no branch and no tag {self.job.ref!r}",
+            "commit": f"{url} has no commit {self.job.ref!r} that it gives out",
         }.get(self.kind)
         if self._has("not our ref|unadvertised object"):
-            found = f"{url} has no commit {self.ref!r} that it gives out"
+            found = f"{url} has no commit {self.job.ref!r} that it gives out"
         return Refused(found) if found else None
 
     def _explain_disk(self) -> Optional[Fault]:
-        job = self.case.job
+        job = self.job
         if self.received > job.max_bytes or self._has("File too large"):
-            return too_large(job, noun=NOUN)
+            return too_large(job)
         if self._has("No space left on device"):
             return no_room(job, "No space left on device", NOUN)
         if self._has("Disk quota exceeded"):
@@ -170,10 +175,9 @@ class Failure:
         case = self.case
         if case.authorities and self._has("certificate"):
             return Failed(case.authorities)
-        for table, kind in ((_SERVER, Unreachable), (_REFUSED, Refused)):
-            for pattern, form in table:
-                if self._has(pattern):
-                    return kind(self._fill(form))
+        found = self._find(_SERVER, Unreachable)
+        if found:
+            return found
         if self.kind in ("ask", "get"):
             return Unclear(
                 self._fill(
@@ -181,6 +185,15 @@ class Failure:
                 )
             )
         return Failed(self._fill("git failed with {url}: {reason}"))
+
+    def _find(
+        self, table: tuple[tuple[str, str], ...], kind: type[Fault]
+    ) -> Optional[Fault]:
+        """Return the fault of the first words that git says."""
+        for pattern, form in table:
+            if self._has(pattern):
+                return kind(self._fill(form))
+        return None
 
     def _has(self, pattern: str) -> bool:
         return re.search(pattern, self.said) is not None

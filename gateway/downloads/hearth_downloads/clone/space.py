@@ -15,8 +15,8 @@ from hearth_downloads.clone.job import Job
 from hearth_downloads.clone.program import REPORT
 from hearth_downloads.clone.tree import (
     ENTRIES_MAX,
-    NOUN,
     too_deep,
+    too_large,
     too_many,
 )
 from hearth_downloads.core.faults import Failed
@@ -32,7 +32,6 @@ from hearth_downloads.core.folders import (
 )
 from hearth_downloads.fetch.about import parse_object
 from hearth_downloads.fetch.cache import Cache
-from hearth_downloads.fetch.sentences import too_large
 
 SPACE = "space"
 REPORT_MAX = 64 * 1024
@@ -99,7 +98,7 @@ class Space:
             raise too_many()
         least = found.size - found.count * _BLOCK_BYTES
         if measure.is_over or least > self.job.max_bytes + SPARE_BYTES:
-            raise too_large(self.job, noun=NOUN)
+            raise too_large(self.job)
 
     def take_back(self) -> None:
         """Let the worker read the folder, whatever its mode."""

@@ -12,7 +12,7 @@ import struct
 from hearth_downloads.clone.job import Job
 from hearth_downloads.core.faults import Failed, Refused
 from hearth_downloads.core.gateway import Gateway
-from hearth_downloads.fetch.sentences import too_large
+from hearth_downloads.fetch import sentences
 
 NOUN = "repository"  # in sentences
 ENTRIES_MAX = 500_000
@@ -77,7 +77,7 @@ class TreeFile:
     def _count(self, size: int) -> None:
         self.bytes += size
         if self.bytes > self.job.max_bytes:
-            raise too_large(self.job, noun=NOUN)
+            raise too_large(self.job)
 
     def _begin(self, kind: bytes, path: bytes, size: int) -> None:
         self.entries += 1
@@ -115,6 +115,12 @@ class TreeFile:
         self._put(_HEAD.pack(END, 0, 0))
         self._flush()
         return os.lseek(self.file, 0, os.SEEK_CUR)
+
+
+def too_large(job: Job) -> Refused:
+    """Return the fault of a repository that is too large."""
+    text = sentences.too_large(job, noun=f"{NOUN} with its history").text
+    return Refused(text if job.depth == 1 else f"{text}: ask for a depth of 1")
 
 
 def too_many() -> Refused:
