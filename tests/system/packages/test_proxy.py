@@ -174,6 +174,7 @@ def test_passes_on_a_posts_body_and_nothing_after_it(
         while not got.endswith(b"\r\n\r\n" + b"x" * size):
             got += client.recv(65536)
         client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        client.shutdown(socket.SHUT_WR)
         asked.append(got + read_all(client))
         ended.set()
 
