@@ -125,17 +125,14 @@ def test_what_is_missing_is_said(gateway: Fetching, session: Session) -> None:
     done = gateway.run("clone", session.id, f"{HOST}/lacks-1-2")
     assert (done.returncode, done.stdout) == (0, line("lacks-1-2"))
     assert done.stderr == (
-        "hearth: 1 file is kept by Git LFS: only the pointer is there, not the "
-        "content\n"
-        "hearth: 2 submodules were left out: the folder is empty; clone it by "
-        "its own URL\n"
+        "hearth: 1 file is a Git LFS pointer: its content was not fetched\n"
+        "hearth: 2 submodules are empty folders\n"
     )
     done = gateway.run("clone", session.id, f"{HOST}/lacks-2-1")
     assert done.stderr == (
-        "hearth: 2 files are kept by Git LFS: only the pointer is there, not "
-        "the content\n"
-        "hearth: 1 submodule was left out: the folder is empty; clone it by "
-        "its own URL\n"
+        "hearth: 2 files are Git LFS pointers: their contents were not "
+        "fetched\n"
+        "hearth: 1 submodule is an empty folder\n"
     )
 
 

@@ -126,7 +126,7 @@ def test_an_interrupt_ends_the_cell_alone(
     gateway.run("session", "interrupt", session.id)
     turn = client.finish(msg_id)
     assert turn.content["ename"] == "KeyboardInterrupt"
-    assert f"{magic}: the fetch goes on outside" in turn.stream("stderr")
+    assert f"{magic}: it goes on outside; " in turn.stream("stderr")
     assert client.value("kept") == 7
     gateway.let(name)
     gateway.wait_note("ended", name)

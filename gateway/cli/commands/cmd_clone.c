@@ -71,16 +71,13 @@ static void print_missing(const json_t *reply)
     uint64_t submodules = count_of(reply, "submodules");
 
     if (lfs)
-        fprintf(stderr,
-                "hearth: %" PRIu64 " file%s Git LFS: only the pointer is "
-                "there, not the content\n",
-                lfs, lfs == 1 ? " is kept by" : "s are kept by");
+        fprintf(stderr, "hearth: %" PRIu64 " %s not fetched\n", lfs,
+                lfs == 1 ? "file is a Git LFS pointer: its content was"
+                         : "files are Git LFS pointers: their contents were");
     if (submodules)
-        fprintf(stderr,
-                "hearth: %" PRIu64
-                " submodule%s left out: the folder is empty; "
-                "clone it by its own URL\n",
-                submodules, submodules == 1 ? " was" : "s were");
+        fprintf(stderr, "hearth: %" PRIu64 " %s\n", submodules,
+                submodules == 1 ? "submodule is an empty folder"
+                                : "submodules are empty folders");
 }
 
 static void print_cloned(const json_t *reply)

@@ -62,7 +62,12 @@ def _lacks(reply: dict[str, Any]) -> list[str]:
 
 def serve(line: str) -> None:
     """Clone what a line asks for; wait for it, however long that takes."""
-    reply = outside.ask("%clone", "repositories", _read(line))
+    reply = outside.ask(
+        "%clone",
+        "repositories",
+        "the folder is there once it is whole",
+        _read(line),
+    )
     print(_line(reply))
     for lack in _lacks(reply):
         print(f"%clone: {lack}", file=sys.stderr)

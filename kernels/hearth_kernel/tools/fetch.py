@@ -23,4 +23,5 @@ def _line(reply: dict[str, Any]) -> str:
 def serve(line: str) -> None:
     """Fetch what a line asks for; wait for it, however long that takes."""
     asked = outside.read(line, "%fetch", _USAGE, {"--sha256": "a hash"})
-    print(_line(outside.ask("%fetch", "files", asked)))
+    later = "the same line waits for it"
+    print(_line(outside.ask("%fetch", "files", later, asked)))

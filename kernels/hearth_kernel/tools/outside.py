@@ -66,11 +66,13 @@ def read(
     return asked
 
 
-def ask(magic: str, things: str, asked: dict[str, Any]) -> dict[str, Any]:
+def ask(
+    magic: str, things: str, later: str, asked: dict[str, Any]
+) -> dict[str, Any]:
     """Return the reply when what was asked for is there, however long that
     takes.
 
-    `things` is what the magic brings.
+    `things` is what the magic brings, and `later` what an interrupt says of it.
     """
     try:
         calls.check_process(f"fetch {things}", "fetch them")
@@ -80,10 +82,7 @@ def ask(magic: str, things: str, asked: dict[str, Any]) -> dict[str, Any]:
     except calls.CallError as error:
         raise FetchError(f"{magic}: {error}") from None
     except KeyboardInterrupt:
-        print(
-            f"{magic}: the fetch goes on outside; the same line waits for it",
-            file=sys.stderr,
-        )
+        print(f"{magic}: it goes on outside; {later}", file=sys.stderr)
         raise
     if reply.get("status") != "ok":
         raise FetchError(f"{magic}: {reply.get('evalue')}")
