@@ -9,8 +9,6 @@ readonly BUILD_PACKAGES=(
     libczmq-dev libzmq3-dev libjansson-dev libsodium-dev libssl-dev
     libseccomp-dev libwebsockets-dev
     python3-dev python3-venv
-    # Of the demo and the tests, which clone a repository.
-    git
 )
 readonly TEST_PACKAGES=(
     libcmocka-dev strace util-linux mandoc uidmap zsh fish
@@ -141,7 +139,8 @@ node() {
 [ "$#" -gt 0 ] || set -- build venv test clang lint newer jc7 peers
 for group in "$@"; do
     case $group in
-    build) packages "${BUILD_PACKAGES[@]}" ;;
+    # git: the demo and the tests clone a repository.
+    build) packages "${BUILD_PACKAGES[@]}" git ;;
     venv) venv .venv "$REQUIREMENTS/tests.lock" ;;
     test) packages "${TEST_PACKAGES[@]}" ;;
     clang) packages "${CLANG_PACKAGES[@]}" ;;

@@ -71,7 +71,7 @@ def test_the_guide(folder: Path) -> None:
             )
             assert files.startswith("data/table.csv 24 ")
             assert "elsewhere.example is not permitted here" in files
-            assert code == f"model main {len(second)}\n{NET}\n"
+            assert code == f"model main {len(second)}\n{NET!r}\n"
         finally:
             shell.close()
     assert server.count("/table.csv") == 4  # three found no change

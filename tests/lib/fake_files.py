@@ -129,13 +129,17 @@ class FakeFiles:
         self.ended = threading.Event()  # for scripts that wait
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._run, daemon=True).start()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
 
     def __enter__(self) -> FakeFiles:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.ended.set()
+        # close alone ends no accept that waits: the port would still answer.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
         self.listener.close()
 
     @property

@@ -65,8 +65,8 @@ fetch_jobs_t *fetch_jobs_new(const registry_parts_t *parts,
         .limit_ms = LIMIT_MS,
         .waits_for = waits_for,
         .jobs = "fetches",
-        .stopping = "the gateway stops before the file is there; ask the next "
-                    "one again: what has come is kept",
+        .stopping = "the gateway stops before it is there; ask the next one "
+                    "again",
         .answered = on_answered,
         .arg = self,
     };

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <strings.h>
 
 /* Appends what a part of a URL's path means (RFC 3986, 2.1). */
 static void decode(const char *text, size_t size, buffer_t *out)
@@ -67,6 +68,25 @@ static int append_name(const char *url, bool is_repository, buffer_t *out,
     return 0;
 }
 
+/* Returns true for what git takes for its own on some file system. */
+static bool is_git_name(const char *name, size_t size)
+{
+    return size == 4 && strncasecmp(name, ".git", 4) == 0;
+}
+
+/* Looks at the last part of the path, or at all. */
+static bool has_git_name(const char *path, bool all)
+{
+    size_t size;
+
+    for (; *path; path += size + (path[size] == '/')) {
+        size = strcspn(path, "/");
+        if ((all || !path[size]) && is_git_name(path, size))
+            return true;
+    }
+    return false;
+}
+
 int fetch_name_path(const char *url, const char *path, bool is_repository,
                     char **ret_path, fault_t *fault)
 {
@@ -86,6 +106,10 @@ int fetch_name_path(const char *url, const char *path, bool is_repository,
         return fault_set(fault, EINVAL,
                          "`path` names the workspace itself: name a %s in it",
                          is_repository ? "folder" : "file");
+    if (has_git_name(bytes, is_repository))
+        return fault_set(fault, EINVAL,
+                         "git takes a folder or a file named .git for its own: "
+                         "choose another path (--into)");
     *ret_path = name_text(bytes);
     return 0;
 }

@@ -9,12 +9,12 @@
 #include "gateway/registry/downloads/fetch_answer.h"
 #include "gateway/registry/downloads/fetch_name.h"
 
-#include <limits.h>
 #include <string.h>
 
-#define URL_MAX 2000 /* bytes */
-#define TAG_MAX 64
-#define REF_MAX 200
+#define URL_MAX   2000 /* bytes */
+#define TAG_MAX   64
+#define REF_MAX   200
+#define DEPTH_MAX 1000000 /* commits */
 
 json_t *fetch_request_bad(const char *flaw)
 {
@@ -68,7 +68,7 @@ static bool is_ref(const json_t *ref)
 static bool is_depth(const json_t *depth)
 {
     return json_is_integer(depth) && json_integer_value(depth) >= 1
-           && json_integer_value(depth) <= INT_MAX;
+           && json_integer_value(depth) <= DEPTH_MAX;
 }
 
 /* Returns what is wrong with members that only one kind has; NULL if nothing
@@ -90,7 +90,7 @@ static const char *find_flaw_of_kind(const json_t *content, bool is_file)
         return "ref must be the name of a branch or a tag, or the whole hash "
                "of a commit, of 1 to 200 bytes";
     if (depth && !is_depth(depth))
-        return "depth must be a number of commits, at least 1";
+        return "depth must be a number of commits, from 1 to 1000000";
     return NULL;
 }
 

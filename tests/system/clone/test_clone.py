@@ -177,7 +177,10 @@ def test_an_empty_repository_is_refused(
 def test_what_a_repository_has_not(folder: Folder, made: Repository) -> None:
     fault = folder.refuse(made.url, "nothing")
     assert fault.ename == "FetchRefused"
-    assert fault.text == f"{made.url} has no branch and no tag 'nothing'"
+    assert fault.text == (
+        f"{made.url} has no branch and no tag 'nothing': write the bare name, "
+        "or all digits of a commit's hash"
+    )
     fault = folder.refuse(made.url, "0" * 40)
     assert "has no commit '000" in fault.text
     made.git("tag", "blob", made.blob("content"))

@@ -52,6 +52,23 @@ def test_an_update_removes_what_is_gone(
     assert "refs/tags" not in refs
 
 
+def test_a_depth_brings_one_branch(folder: Folder, made: Repository) -> None:
+    """Not that of an earlier job with the same ref, the server's own."""
+    made.git("tag", "first", "main")
+    made.git("tag", "-a", "-m", "a message", "noted", "main")
+    got = folder.clone(made.url, depth=1)
+    assert "refs/tags/first" in got.text(".git/packed-refs")
+    made.git("branch", "-m", "main", "trunk")
+    made.commit({"a": "two"}, branch="trunk")
+    made.git("symbolic-ref", "HEAD", "refs/heads/trunk")
+    got = folder.clone(made.url, depth=1)
+    refs = got.text(".git/packed-refs")
+    assert got.branch == "trunk"
+    assert "refs/remotes/origin/trunk" in refs
+    assert "main" not in refs
+    assert "refs/tags" not in refs
+
+
 def test_a_changed_history_is_followed(
     folder: Folder, made: Repository
 ) -> None:

@@ -154,7 +154,7 @@ def test_a_silent_server_ends_the_job(
     path = f"/{made.path.name}/{step}"
     server.scripts[path] = wait(server, *begin)
     fault = folder.refuse(made.url, commit, silence=1)
-    assert fault.ename == "FetchUnreachable"
+    assert fault.ename == "FetchUnreachable", fault.text
     assert (
         f"{server.place} has stopped answering" in fault.text
         or f"{made.url} sent nothing for 1 seconds" in fault.text

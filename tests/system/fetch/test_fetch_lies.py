@@ -196,12 +196,14 @@ def test_a_name_leads_to_no_private_network(
 
 
 def test_says_what_cannot_be_reached(folder: Folder) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        place = f"127.0.0.1:{listener.getsockname()[1]}"
-    for scheme in ("http", "https"):
-        fault = folder.refuse(f"{scheme}://{place}/a", allow=[place])
-        assert fault.ename == "FetchUnreachable"
-        assert fault.text == f"{place} cannot be reached: Connection refused"
+    with socket.socket() as silent:  # has the port, and does not listen
+        silent.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{silent.getsockname()[1]}"
+        for scheme in ("http", "https"):
+            fault = folder.refuse(f"{scheme}://{place}/a", allow=[place])
+            assert fault.ename == "FetchUnreachable"
+            text = f"{place} cannot be reached: Connection refused"
+            assert fault.text == text
     folder.hook = (
         "import socket\n"
         "def fail(*a, **k): raise socket.gaierror(-2, 'Name unknown')\n"

@@ -138,7 +138,7 @@ def test_an_error_of_a_clone_has_the_gateways_sentence(
 def test_a_clone_that_cannot_be(session: hearth.Session) -> None:
     with pytest.raises(hearth.BadRequest, match="ref must be the name"):
         session.files.clone(f"{HOST}/tool", ref="--upload-pack=x")
-    with pytest.raises(hearth.BadRequest, match="at least 1"):
+    with pytest.raises(hearth.BadRequest, match="from 1 to 1000000"):
         session.files.clone(f"{HOST}/tool", depth=-1)
 
 

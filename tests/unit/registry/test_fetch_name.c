@@ -22,6 +22,8 @@ static void a_file_has_the_last_part_of_the_url(void **state)
         {"https://a.example/c.csv", "data/", "data/c.csv"},
         {"https://a.example/c.csv", "./data//in/", "data/in/c.csv"},
         {"https://a.example/c.csv", "data/d.csv", "data/d.csv"},
+        {"https://a.example/x", ".git/", ".git/x"},
+        {"https://a.example/.gitignore", "", ".gitignore"},
         {"https://a.example/%C3%A4", "", "\xC3\xA4"},
         {"https://a.example/%FF%1b[2J", "", "\\xff\\x1b[2J"},
         {"https://a.example/a%5Cx41", "", "a\\\\x41"},
@@ -53,9 +55,17 @@ static void a_repository_is_named_without_git(void **state)
         {"https://a.example/.git", "d", "d"},
     };
     static const char *const wrong[][2] = {
-        {"https://a.example/.git", ""},     {"https://a.example/b/.git", ""},
-        {"https://a.example/b/...git", ""}, {"https://a.example/c", "."},
+        {"https://a.example/.git", ""},
+        {"https://a.example/b/.git", ""},
+        {"https://a.example/b/...git", ""},
+        {"https://a.example/c", "."},
         {"https://a.example/", ""},
+        {"https://a.example/.git.git", ""},
+        {"https://a.example/.GIT.git", ""},
+        {"https://a.example/%2Egit.git", ""},
+        {"https://a.example/c", ".git"},
+        {"https://a.example/c", "a/.Git/b"},
+        {"https://a.example/c", ".git/"},
     };
 
     (void) state;
@@ -96,6 +106,8 @@ static void what_names_no_file_is_refused(void **state)
         {"https://a.example/b", "../"},
         {"https://a.example/b", "."},
         {"https://a.example/b", "a\\q"},
+        {"https://a.example/.git", ""},
+        {"https://a.example/b", "x/.git"},
     };
 
     (void) state;

@@ -41,7 +41,7 @@ static void what_is_asked_for(void **state)
         {"\"kind\":\"repository\"", "repository t"},
         {"\"kind\":\"repository\",\"path\":\"a/\"", "repository a/t"},
         {"\"kind\":\"repository\",\"ref\":\"feature/\xC3\xA4@1\","
-         "\"depth\":2147483647",
+         "\"depth\":1000000",
          "repository t"},
         {"\"kind\":\"repository\",\"depth\":1,\"tag\":\"x\"", "repository t"},
     };
@@ -74,7 +74,7 @@ static void what_is_refused(void **state)
         {"\"kind\":\"repository\",\"ref\":\"a\\u0000b\"", "ref must be"},
         {"\"kind\":\"repository\",\"depth\":0", "depth must be"},
         {"\"kind\":\"repository\",\"depth\":-1", "depth must be"},
-        {"\"kind\":\"repository\",\"depth\":2147483648", "depth must be"},
+        {"\"kind\":\"repository\",\"depth\":1000001", "depth must be"},
         {"\"kind\":\"repository\",\"depth\":1.5", "depth must be"},
         {"\"kind\":\"repository\",\"depth\":null", "depth must be"},
         {"\"kind\":\"repository\",\"path\":\".\"", "the workspace itself"},

@@ -89,6 +89,9 @@ class DotGit:
             )
         refs = parse_refs(content or b"", self.head.digits)
         branch, commit = self.head.branch, self.head.commit
+        if self.source:
+            one = f"{REMOTE}{branch}" if branch else self.source
+            refs = refs.of(one, commit)
         if not branch:
             return refs
         if refs.values.get(f"{REMOTE}{branch}") != commit:

@@ -28,6 +28,22 @@ class Refs:
         values = {**self.values, f"refs/heads/{branch}": commit}
         return Refs(values, self.peeled)
 
+    def of(self, name: str, commit: str) -> Refs:
+        """Return the one with that name alone, and tags of the commit.
+
+        A mirror with a depth may have others, of an earlier job.
+        """
+        values = {
+            one: value
+            for one, value in self.values.items()
+            if one == name
+            or (
+                one.startswith(TAGS)
+                and commit in (value, self.peeled.get(one, ""))
+            )
+        }
+        return Refs(values, self.peeled)
+
     def write(self) -> bytes:
         """Return the file that git reads."""
         lines = [_HEADER]

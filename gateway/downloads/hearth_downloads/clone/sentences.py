@@ -142,7 +142,8 @@ class Failure:
             "old": f"{url} speaks git's old protocol alone, which is not taken",
             "head": f"{url} has no branch of its own that it names: name a "
             "branch, a tag or a commit",
-            "ref": f"{url} has no branch and no tag {self.job.ref!r}",
+            "ref": f"{url} has no branch and no tag {self.job.ref!r}: write "
+            "the bare name, or all digits of a commit's hash",
             "commit": f"{url} has no commit {self.job.ref!r} that it gives out",
         }.get(self.kind)
         if self._has("not our ref|unadvertised object"):
