@@ -154,11 +154,29 @@ def test_a_silent_server_ends_the_job(
     path = f"/{made.path.name}/{step}"
     server.scripts[path] = wait(server, *begin)
     fault = folder.refuse(made.url, commit, silence=1)
-    assert fault.ename == "FetchUnreachable", fault.text
+    assert fault.ename == "FetchUnreachable"
     assert (
         f"{server.place} has stopped answering" in fault.text
         or f"{made.url} sent nothing for 1 seconds" in fault.text
     )
+
+
+def test_silence_is_no_end(folder: Folder, server: GitServer) -> None:
+    """The proxy ends the answer before git does: it looks like a whole one,
+    of a repository that has nothing."""
+    made = server.make()
+    commit = made.commit({"a": "one"})
+    begin = b"HTTP/1.1 200 OK\r\nContent-Type: x\r\n\r\n0"
+    server.scripts[f"/{made.path.name}/info/refs"] = wait(server, begin)
+    folder.hook = (
+        "from hearth_downloads.clone import git\n"
+        "write = git.write_config\n"
+        "git.write_config = lambda *given: write(*given).replace(\n"
+        "    'lowSpeedTime = 1', 'lowSpeedTime = 600')"
+    )
+    fault = folder.refuse(made.url, commit, silence=1)
+    assert fault.ename == "FetchUnreachable", fault.text
+    assert f"{server.place} has stopped answering" in fault.text
 
 
 @pytest.mark.parametrize(
