@@ -3,6 +3,7 @@
 #include "gateway/http/mcp/call.h"
 
 #include "base/clock.h"
+#include "gateway/http/core/authorize.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -254,12 +255,16 @@ void call_error(mcp_call_t *self, int status, int code, json_t *data,
            rpc_error(self->message.id, &flaw));
 }
 
-void call_refuse(mcp_call_t *self, const char *text)
+bool call_permits(mcp_call_t *self, unsigned scope)
 {
     cleanup_rpc_flaw rpc_flaw_t flaw = {.code = RPC_FORBIDDEN};
 
-    snprintf(flaw.text, sizeof flaw.text, "%s", text);
+    if (self->exchange->scopes & scope)
+        return true;
+    authorize_challenge(self->exchange, scope);
+    snprintf(flaw.text, sizeof flaw.text, "the token lacks the scope");
     finish(self, 403, rpc_error(self->message.id, &flaw));
+    return false;
 }
 
 /* --- All calls --- */

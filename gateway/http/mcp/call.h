@@ -77,8 +77,9 @@ void call_add_lifetime(const mcp_call_t *self, json_t *result, int ms,
 void call_error(mcp_call_t *self, int status, int code, json_t *data,
                 const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Answers with 403: the token lacks what the call needs. */
-void call_refuse(mcp_call_t *self, const char *text);
+/* Returns true if the client's token has one of the scopes. Otherwise answers
+ * with 403 and the scopes of which one is needed, and returns false. */
+bool call_permits(mcp_call_t *self, unsigned scope);
 
 /* Returns true if the client takes a stream of events. */
 bool call_can_stream(const mcp_call_t *self);

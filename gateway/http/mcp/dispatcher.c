@@ -1,7 +1,6 @@
 /* See dispatcher.h. */
 #include "gateway/http/mcp/dispatcher.h"
 
-#include "gateway/http/core/authorize.h"
 #include "gateway/http/mcp/arguments.h"
 #include "gateway/http/mcp/question.h"
 #include "gateway/http/mcp/structured.h"
@@ -13,15 +12,6 @@
 
 #define TOOLS_TTL_MS                                                           \
     3600000 /* only another version of the program changes the tools */
-
-bool dispatcher_permits(mcp_call_t *call, unsigned scope)
-{
-    if (call->exchange->scopes & scope)
-        return true;
-    authorize_challenge(call->exchange, scope);
-    call_refuse(call, "the token lacks the scope");
-    return false;
-}
 
 /* --- Descriptions --- */
 
@@ -183,7 +173,7 @@ static void call_tool(mcp_call_t *call)
         return;
     }
     call->arguments = arguments;
-    if (dispatcher_permits(call, tool->scope) && check_arguments(call, name))
+    if (call_permits(call, tool->scope) && check_arguments(call, name))
         tool->run(call);
 }
 
@@ -217,6 +207,6 @@ void dispatcher_run(mcp_call_t *call)
     if (!method)
         call_error(call, 404, RPC_METHOD_NOT_FOUND, NULL,
                    "there is no method %.128s", call->message.method);
-    else if (dispatcher_permits(call, method->scope))
+    else if (call_permits(call, method->scope))
         method->run(call);
 }

@@ -7,8 +7,5 @@
 
 /* Answers the call, now or later. */
 void dispatcher_run(mcp_call_t *call);
-/* Returns true if the token has one of the scopes; else the call is answered
- * with 403 and the scopes that would do. */
-bool dispatcher_permits(mcp_call_t *call, unsigned scope);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "gateway/http/core/model.h"
 #include "gateway/http/executions/execution_view.h"
-#include "gateway/http/mcp/dispatcher.h"
 #include "gateway/http/mcp/resource_file.h"
 #include "gateway/http/mcp/resource_uri.h"
 #include "gateway/http/mcp/tool_result.h"
@@ -181,9 +180,8 @@ void resources_read(mcp_call_t *call)
 
     if (!read_uri(call, &uri))
         resource_refuse(call);
-    else if (dispatcher_permits(call, uri.kind == RESOURCE_IS_FILE
-                                          ? SCOPE_FILES
-                                          : SCOPE_OBSERVE))
+    else if (call_permits(call, uri.kind == RESOURCE_IS_FILE ? SCOPE_FILES
+                                                             : SCOPE_OBSERVE))
         registry_client_ask(call->exchange, "session_show_request",
                             json_pack("{s:s}", "id", uri.session), on_shown);
 }

@@ -5,7 +5,6 @@
 #include "gateway/http/executions/execution_request.h"
 #include "gateway/http/mcp/attach.h"
 #include "gateway/http/mcp/call_key.h"
-#include "gateway/http/mcp/dispatcher.h"
 #include "gateway/http/mcp/hearth_tools.h"
 #include "gateway/http/mcp/question.h"
 #include "gateway/http/mcp/run_wait.h"
@@ -346,8 +345,8 @@ void tool_wait_run(mcp_call_t *call)
         tool_result_text(call, true, "seconds must be 0 to %.0f", WAIT_MAX_S);
     else if (tool_resume_run(call))
         return;
-    else if (!interrupts && dispatcher_permits(call, SCOPE_OBSERVE))
+    else if (!interrupts && call_permits(call, SCOPE_OBSERVE))
         tool_session_ask(call, on_wait_shown);
-    else if (interrupts && dispatcher_permits(call, SCOPE_EXECUTE))
+    else if (interrupts && call_permits(call, SCOPE_EXECUTE))
         tool_session_ask(call, on_interrupt_shown);
 }

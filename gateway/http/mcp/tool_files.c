@@ -3,7 +3,6 @@
  * fetch and to clone (tool_fetch.c). */
 #include "gateway/http/contents/contents.h"
 #include "gateway/http/core/model.h"
-#include "gateway/http/mcp/dispatcher.h"
 #include "gateway/http/mcp/hearth_tools.h"
 #include "gateway/http/mcp/tool_fetch.h"
 #include "gateway/http/mcp/tool_result.h"
@@ -397,8 +396,7 @@ void tool_files_run(mcp_call_t *call)
     files_t *self;
 
     if (!check_order(call)
-        || (tool_fetch_is_meant(call)
-            && !dispatcher_permits(call, SCOPE_EXECUTE)))
+        || (tool_fetch_is_meant(call) && !call_permits(call, SCOPE_EXECUTE)))
         return;
     self = mem_new(sizeof *self);
     self->call = call;

@@ -5,7 +5,6 @@
 #include "gateway/http/core/model.h"
 #include "gateway/http/mcp/attach.h"
 #include "gateway/http/mcp/call_state.h"
-#include "gateway/http/mcp/dispatcher.h"
 #include "gateway/http/mcp/question.h"
 #include "gateway/http/mcp/run_wait.h"
 #include "gateway/http/mcp/tasks.h"
@@ -117,7 +116,7 @@ bool tool_resume_run(mcp_call_t *call)
 
     if (!json_object_get(call->message.params, "requestState"))
         return false;
-    if (!dispatcher_permits(call, SCOPE_EXECUTE))
+    if (!call_permits(call, SCOPE_EXECUTE))
         return true;
     if (call_state_read(call, &state) && task_id_read(state.run, &id))
         registry_client_ask(

@@ -1,6 +1,5 @@
 /* The tool `session`. */
 #include "gateway/http/core/model.h"
-#include "gateway/http/mcp/dispatcher.h"
 #include "gateway/http/mcp/hearth_tools.h"
 #include "gateway/http/mcp/tool_process.h"
 #include "gateway/http/mcp/tool_result.h"
@@ -174,13 +173,13 @@ void tool_session_run(mcp_call_t *call)
     if (strcmp(action, "list") == 0) {
         if (call->bound)
             tool_session_ask(call, on_show);
-        else if (dispatcher_permits(call, SCOPE_OBSERVE))
+        else if (call_permits(call, SCOPE_OBSERVE))
             registry_client_ask(call->exchange, "session_list_request",
                                 json_object(), on_list);
         return;
     }
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
         if (strcmp(actions[i].action, action) == 0
-            && dispatcher_permits(call, actions[i].scope))
+            && call_permits(call, actions[i].scope))
             tool_session_ask(call, actions[i].fn);
 }
