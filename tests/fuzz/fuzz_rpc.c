@@ -1,11 +1,11 @@
 /* A message of an MCP client: the first three lines are its header lines, the
  * rest is the body. What is refused has a code and a sentence; what is taken
  * has the id that came. */
-#include "gateway/http/mcp/arguments.h"
-#include "gateway/http/mcp/request_state.h"
-#include "gateway/http/mcp/resource_uri.h"
-#include "gateway/http/mcp/revision.h"
-#include "gateway/http/mcp/task_id.h"
+#include "gateway/http/mcp/protocol/arguments.h"
+#include "gateway/http/mcp/protocol/request_state.h"
+#include "gateway/http/mcp/protocol/resource_uri.h"
+#include "gateway/http/mcp/protocol/revision.h"
+#include "gateway/http/mcp/protocol/task_id.h"
 
 #include "base/buffer.h"
 

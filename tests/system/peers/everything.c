@@ -3,7 +3,7 @@
  * dispatcher, the revisions and the transport are the product's. */
 #include "tests/system/peers/everything.h"
 
-#include "gateway/http/mcp/tool_result.h"
+#include "gateway/http/mcp/results/tool_result.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef HEARTH_TESTS_SYSTEM_PEERS_EVERYTHING_H
 #define HEARTH_TESTS_SYSTEM_PEERS_EVERYTHING_H
 
-#include "gateway/http/mcp/offer.h"
+#include "gateway/http/mcp/calls/offer.h"
 
 #define EVERYTHING_PNG                                                         \
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGA" \

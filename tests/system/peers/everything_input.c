@@ -2,7 +2,7 @@
  * older revisions, and since 2026-07-28 input that a repeated call brings. */
 #include "tests/system/peers/everything.h"
 
-#include "gateway/http/mcp/tool_result.h"
+#include "gateway/http/mcp/results/tool_result.h"
 
 #include <sodium.h>
 

@@ -1,7 +1,7 @@
 /* Prompts, their completion, and resources. */
 #include "tests/system/peers/everything.h"
 
-#include "gateway/http/mcp/tool_result.h"
+#include "gateway/http/mcp/results/tool_result.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Arguments of a tool and its schema. */
-#include "gateway/http/mcp/arguments.h"
+#include "gateway/http/mcp/protocol/arguments.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The text of a file or a repository from outside, for a model. */
 #include "base/buffer.h"
-#include "gateway/http/mcp/fetch_text.h"
+#include "gateway/http/mcp/results/fetch_text.h"
 #include "tests/lib/test.h"
 
 #define COMMIT "f572d396fae9206628714fb2ce00f72e94f2258f"

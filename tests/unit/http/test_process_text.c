@@ -1,5 +1,5 @@
 /* What a program writes, as a model reads it. */
-#include "gateway/http/mcp/process_text.h"
+#include "gateway/http/mcp/results/process_text.h"
 #include "tests/lib/test.h"
 
 #include <jansson.h>

@@ -1,6 +1,6 @@
 /* The state of a call that is repeated: what was written is read for the same
  * call of the same client, while it is good, and nothing else is. */
-#include "gateway/http/mcp/request_state.h"
+#include "gateway/http/mcp/protocol/request_state.h"
 #include "tests/lib/test.h"
 
 #include <sodium.h>

@@ -1,5 +1,5 @@
 /* URIs of resources: the four kinds, and texts that are no URI of ours. */
-#include "gateway/http/mcp/resource_uri.h"
+#include "gateway/http/mcp/protocol/resource_uri.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Which revision a request is of, and what each demands. */
-#include "gateway/http/mcp/revision.h"
+#include "gateway/http/mcp/protocol/revision.h"
 #include "tests/lib/test.h"
 
 #include <sodium.h>

@@ -1,5 +1,5 @@
 /* Messages of JSON-RPC, and each way in which a message is invalid. */
-#include "gateway/http/mcp/rpc_message.h"
+#include "gateway/http/mcp/protocol/rpc_message.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>

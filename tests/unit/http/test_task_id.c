@@ -1,5 +1,5 @@
 /* Ids of tasks: what is written is read again, and nothing else is. */
-#include "gateway/http/mcp/task_id.h"
+#include "gateway/http/mcp/protocol/task_id.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>

@@ -1,0 +1,218 @@
+/* See listen.h. A client older than revision 2026-07-28 has subscriptions,
+ * which are kept under its Mcp-Session-Id between two of its streams. Only a
+ * number of clients are remembered; the one that was silent for longest is
+ * forgotten. */
+#include "gateway/http/mcp/notifications/listen.h"
+
+#include "base/clock.h"
+#include "gateway/http/core/authorize.h"
+#include "gateway/http/mcp/notifications/watch.h"
+#include "gateway/http/mcp/tasks/tasks.h"
+
+#include <string.h>
+
+#define LISTENERS_MAX 256 /* clients that are remembered */
+
+struct mcp_listener {
+    char client[CALL_SESSION_MAX];
+    watch_t watch;
+    int64_t used;         /* monotonic ms */
+    mcp_listener_t *next; /* owned */
+};
+
+static void on_event(mcp_call_t *call, const frontend_event_t *event)
+{
+    watch_t *watch = call->state;
+
+    if (watch)
+        watch_on_event(watch, event);
+}
+
+static void on_tick(mcp_call_t *call, int64_t now)
+{
+    watch_t *watch = call->state;
+
+    (void) now;
+    if (watch)
+        watch_on_tick(watch);
+}
+
+static const call_ops_t ops = {.on_event = on_event, .on_tick = on_tick};
+
+/* --- subscriptions/listen --- */
+
+static void end_watch(void **self_p)
+{
+    watch_t *self = *self_p;
+
+    if (!self)
+        return;
+    watch_clear(self);
+    free(self);
+    *self_p = NULL;
+}
+
+/* Adds the texts of a list; returns those that were taken, for the caller. */
+static json_t *
+add_each(watch_t *watch, const mcp_call_t *call, const json_t *list,
+         bool (*add)(watch_t *watch, const mcp_call_t *call, const char *name))
+{
+    json_t *taken = json_array(), *name;
+    size_t i;
+
+    json_array_foreach(list, i, name)
+    {
+        if (json_is_string(name) && add(watch, call, json_string_value(name)))
+            json_array_append(taken, name);
+    }
+    return taken;
+}
+
+static void acknowledge(mcp_call_t *call, json_t *taken)
+{
+    call_notify(call, "notifications/subscriptions/acknowledged",
+                json_pack("{s:{s:o},s:o}", "_meta", WATCH_SUBSCRIPTION,
+                          json_deep_copy(call->message.id), "notifications",
+                          taken));
+}
+
+static bool check_listen(mcp_call_t *call, const json_t *wanted)
+{
+    if (!json_is_object(wanted))
+        call_error(call, 400, RPC_INVALID_PARAMS, NULL,
+                   "params.notifications must be an object");
+    else if (!call_can_stream(call))
+        call_error(call, 400, RPC_INVALID_REQUEST, NULL,
+                   "the header Accept must name text/event-stream");
+    else
+        return !json_object_get(wanted, "taskIds") || tasks_check(call);
+    return false;
+}
+
+void listen_open(mcp_call_t *call)
+{
+    const json_t *wanted =
+        json_object_get(call->message.params, "notifications");
+    const json_t *resources = json_object_get(wanted, "resourceSubscriptions");
+    const json_t *tasks = json_object_get(wanted, "taskIds");
+    json_t *taken = json_object();
+    watch_t *watch;
+
+    if (!check_listen(call, wanted)) {
+        json_decref(taken);
+        return;
+    }
+    watch = mem_new(sizeof *watch);
+    watch->has_list =
+        json_is_true(json_object_get(wanted, "resourcesListChanged"));
+    if (watch->has_list)
+        json_object_set_new(taken, "resourcesListChanged", json_true());
+    if (resources)
+        json_object_set_new(
+            taken, "resourceSubscriptions",
+            add_each(watch, call, resources, watch_add_resource));
+    if (tasks)
+        json_object_set_new(taken, "taskIds",
+                            add_each(watch, call, tasks, watch_add_task));
+    call_keep(call, watch, end_watch, &ops);
+    acknowledge(call, taken);
+    watch_begin(watch, call);
+}
+
+/* --- Clients of the revisions before --- */
+
+void listen_destroy(http_t *http)
+{
+    while (http->listeners) {
+        mcp_listener_t *first = http->listeners;
+
+        http->listeners = first->next;
+        watch_clear(&first->watch);
+        free(first);
+    }
+}
+
+/* Makes room for another one. */
+static void forget_oldest(http_t *http)
+{
+    mcp_listener_t **oldest = NULL, *found;
+    size_t count = 0;
+
+    for (mcp_listener_t **at = &http->listeners; *at; at = &(*at)->next) {
+        count++;
+        if (!(*at)->watch.call && (!oldest || (*at)->used < (*oldest)->used))
+            oldest = at;
+    }
+    if (count < LISTENERS_MAX || !oldest)
+        return;
+    found = *oldest;
+    *oldest = found->next;
+    watch_clear(&found->watch);
+    free(found);
+}
+
+static mcp_listener_t *listener_of(const mcp_call_t *call)
+{
+    http_t *http = call->exchange->http;
+    mcp_listener_t *self = http->listeners;
+
+    while (self && strcmp(self->client, call->client) != 0)
+        self = self->next;
+    if (!self) {
+        forget_oldest(http);
+        self = mem_new(sizeof *self);
+        snprintf(self->client, sizeof self->client, "%s", call->client);
+        self->watch.has_list = true;
+        self->next = http->listeners;
+        http->listeners = self;
+    }
+    self->used = clock_monotonic_ms();
+    return self;
+}
+
+void listen_subscribe(mcp_call_t *call)
+{
+    const char *uri = rpc_message_text(&call->message, "uri");
+
+    if (!*call->client)
+        call_error(call, 400, RPC_INVALID_REQUEST, NULL,
+                   "the header Mcp-Session-Id is missing; initialize gives it");
+    else if (uri && watch_add_resource(&listener_of(call)->watch, call, uri))
+        call_result(call, json_object());
+    else
+        call_error(call, 400, RPC_INVALID_PARAMS, NULL,
+                   "there is no such resource that changes, or more than %d "
+                   "are subscribed to",
+                   WATCH_MAX);
+}
+
+void listen_unsubscribe(mcp_call_t *call)
+{
+    const char *uri = rpc_message_text(&call->message, "uri");
+
+    if (*call->client && uri)
+        watch_remove(&listener_of(call)->watch, uri);
+    call_result(call, json_object());
+}
+
+/* The stream ends; the subscriptions stay. */
+static void leave(void **self_p)
+{
+    watch_t *self = *self_p;
+
+    if (self)
+        self->call = NULL;
+    *self_p = NULL;
+}
+
+/* The newest stream of a client gets everything. */
+void listen_get(mcp_call_t *call)
+{
+    watch_t *watch = &listener_of(call)->watch;
+
+    if (watch->call)
+        watch->call->state = NULL;
+    call_keep(call, watch, leave, &ops);
+    call_begin_stream(call);
+    watch_begin(watch, call);
+}

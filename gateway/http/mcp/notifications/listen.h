@@ -1,0 +1,19 @@
+/* Streams of notifications: `subscriptions/listen` of 2026-07-28, and the GET
+ * of the revisions before, whose clients name what they want by
+ * `resources/subscribe`. */
+#ifndef HEARTH_GATEWAY_HTTP_MCP_NOTIFICATIONS_LISTEN_H
+#define HEARTH_GATEWAY_HTTP_MCP_NOTIFICATIONS_LISTEN_H
+
+#include "gateway/http/mcp/calls/call.h"
+
+/* Methods of the protocol. */
+void listen_open(mcp_call_t *call);
+void listen_subscribe(mcp_call_t *call);
+void listen_unsubscribe(mcp_call_t *call);
+
+/* Answers a GET with the stream of its client; the call has no message. */
+void listen_get(mcp_call_t *call);
+/* Forgets the subscriptions of legacy clients. */
+void listen_destroy(http_t *http);
+
+#endif

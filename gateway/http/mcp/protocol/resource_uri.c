@@ -1,0 +1,87 @@
+/* See resource_uri.h. Bytes of a path that a URI may not have are written
+ * %XX. */
+#include "gateway/http/mcp/protocol/resource_uri.h"
+
+#include "base/buffer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int digit_of(char letter)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const char *at = letter ? strchr(digits, letter) : NULL;
+
+    return at ? (int) ((at - digits) % 16) : -1;
+}
+
+/* Decodes %XX. Returns false if the text is too long or empty, or has a % with
+ * something else after it, or a NUL. */
+static bool decode(const char *text, char ret_path[RESOURCE_PATH_MAX])
+{
+    size_t size = 0;
+
+    for (; *text; text++) {
+        int high = *text == '%' ? digit_of(text[1]) : 0;
+        int low = *text == '%' && high >= 0 ? digit_of(text[2]) : 0;
+        char letter = *text;
+
+        if (high < 0 || low < 0 || size + 1 >= RESOURCE_PATH_MAX)
+            return false;
+        if (letter == '%') {
+            letter = (char) (high << 4 | low);
+            text += 2;
+        }
+        if (!letter)
+            return false;
+        ret_path[size++] = letter;
+    }
+    ret_path[size] = '\0';
+    return size > 0;
+}
+
+/* Returns the rest of the text after the beginning; NULL if the text begins
+ * otherwise. */
+static const char *after(const char *text, const char *beginning)
+{
+    size_t size = strlen(beginning);
+
+    return strncmp(text, beginning, size) == 0 ? text + size : NULL;
+}
+
+/* Reads what is below a session. */
+static bool read_rest(const char *rest, resource_uri_t *uri)
+{
+    const char *output = after(rest, RESOURCE_OUTPUTS);
+    const char *file = after(rest, RESOURCE_FILES);
+
+    if (strcmp(rest, RESOURCE_NOTEBOOK) == 0) {
+        uri->kind = RESOURCE_IS_NOTEBOOK;
+        return true;
+    }
+    if (output && *output && strlen(output) + 5 <= sizeof uri->ref) {
+        uri->kind = RESOURCE_IS_OUTPUT;
+        snprintf(uri->ref, sizeof uri->ref, "out:%s", output);
+        return true;
+    }
+    uri->kind = RESOURCE_IS_FILE;
+    return file && decode(file, uri->path);
+}
+
+bool resource_uri_read(const char *uri, resource_uri_t *ret_uri)
+{
+    const char *id = uri ? after(uri, RESOURCE_SCHEME) : NULL;
+    size_t size = id ? strcspn(id, "/") : 0;
+
+    if (!size || size >= sizeof ret_uri->session)
+        return false;
+    *ret_uri = (resource_uri_t){.kind = RESOURCE_IS_SESSION};
+    snprintf(ret_uri->session, sizeof ret_uri->session, "%.*s", (int) size, id);
+    return !id[size] || read_rest(id + size + 1, ret_uri);
+}
+
+char *resource_uri_of_output(const char *session, const char *ref)
+{
+    return mem_format(RESOURCE_SCHEME "%s/" RESOURCE_OUTPUTS "%s", session,
+                      strncmp(ref, "out:", 4) == 0 ? ref + 4 : ref);
+}

@@ -1,0 +1,81 @@
+/* See tool_result.h. A tool that fails reports it to the model (`isError`); a
+ * protocol error is for mistakes that a model cannot correct. */
+#include "gateway/http/mcp/results/tool_result.h"
+
+#include "gateway/http/core/model.h"
+#include "gateway/http/mcp/results/structured.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define ID_WHOLE 36 /* bytes of an id that the gateway makes */
+#define ID_SHORT 8
+
+const char *tool_result_id(const char *id, char ret_text[TOOL_ID_SIZE])
+{
+    snprintf(ret_text, TOOL_ID_SIZE, "%.*s",
+             strlen(id) == ID_WHOLE ? ID_SHORT : TOOL_ID_SIZE - 1, id);
+    return ret_text;
+}
+
+json_t *tool_result_block(const void *text, size_t size)
+{
+    json_t *string = json_stringn(text, size);
+    cleanup_buffer buffer_t plain = BUFFER_EMPTY;
+
+    if (!string) {
+        for (size_t i = 0; i < size; i++) {
+            const char *byte = (const char *) text + i;
+            buffer_append(&plain, (unsigned char) *byte < 0x80 ? byte : "?", 1);
+        }
+        string = json_stringn((const char *) plain.data, plain.size);
+    }
+    return json_pack("{s:s,s:o}", "type", "text", "text", string);
+}
+
+json_t *tool_result_image(const char *mime, const char *base64, size_t size)
+{
+    return json_pack("{s:s,s:o,s:s}", "type", "image", "data",
+                     json_stringn(base64, size), "mimeType", mime);
+}
+
+void tool_result_blocks(mcp_call_t *call, bool is_error, json_t *blocks)
+{
+    json_t *result =
+        json_pack("{s:o,s:b}", "content", blocks, "isError", is_error);
+
+    if (call->is_structured)
+        json_object_set_new(result, "structuredContent",
+                            structured_text(is_error, blocks));
+    call_result(call, result);
+}
+
+void tool_result_bytes(mcp_call_t *call, bool is_error, const void *text,
+                       size_t size)
+{
+    tool_result_blocks(call, is_error,
+                       json_pack("[o]", tool_result_block(text, size)));
+}
+
+void tool_result_text(mcp_call_t *call, bool is_error, const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    rpc_text_clean(text);
+    tool_result_bytes(call, is_error, text, strlen(text));
+}
+
+bool tool_result_is_ok(mcp_call_t *call, const json_t *reply)
+{
+    const char *evalue = model_text(reply, "evalue");
+
+    if (strcmp(model_text(reply, "status"), "ok") == 0)
+        return true;
+    tool_result_text(call, true, "%s",
+                     *evalue ? evalue : "the gateway does not answer");
+    return false;
+}

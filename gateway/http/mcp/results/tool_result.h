@@ -1,0 +1,31 @@
+/* Results of tools: text and images for a model. */
+#ifndef HEARTH_GATEWAY_HTTP_MCP_RESULTS_TOOL_RESULT_H
+#define HEARTH_GATEWAY_HTTP_MCP_RESULTS_TOOL_RESULT_H
+
+#include "gateway/http/mcp/calls/call.h"
+
+#define TOOL_ID_SIZE                                                           \
+    64 /* bytes of a session's name in a text, with its NUL                    \
+        */
+
+/* Writes the session's id as models see it: its beginning, which the gateway
+ * takes for the whole. Returns `ret_text`. */
+const char *tool_result_id(const char *id, char ret_text[TOOL_ID_SIZE]);
+
+/* Answers with one block of text. Bytes that are no UTF-8 are replaced. */
+void tool_result_text(mcp_call_t *call, bool is_error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void tool_result_bytes(mcp_call_t *call, bool is_error, const void *text,
+                       size_t size);
+/* Returns true if the registry or the thread for files has done what was
+ * asked; else the call is answered with its sentence. */
+bool tool_result_is_ok(mcp_call_t *call, const json_t *reply);
+
+/* Returns a block of content for the caller: text, or an image that is written
+ * in base64. */
+json_t *tool_result_block(const void *text, size_t size);
+json_t *tool_result_image(const char *mime, const char *base64, size_t size);
+/* Answers with these blocks, which are taken. */
+void tool_result_blocks(mcp_call_t *call, bool is_error, json_t *blocks);
+
+#endif

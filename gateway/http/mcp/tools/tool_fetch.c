@@ -1,0 +1,176 @@
+/* See tool_fetch.h. The fetch is the registry's, and goes on if its client
+ * goes. Calls for the same thing share one request, so a client that repeats
+ * its call takes no second place among those that wait. */
+#include "gateway/http/mcp/tools/tool_fetch.h"
+
+#include "base/clock.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/mcp/results/fetch_text.h"
+#include "gateway/http/mcp/results/tool_result.h"
+#include "gateway/http/rpc/registry_client.h"
+
+#include <string.h>
+
+#define PROGRESS_MS 4000 /* between two notices of progress */
+
+typedef struct {
+    mcp_call_t *call;              /* borrowed: its owner */
+    char session[FRONTEND_ID_MAX]; /* its id */
+    int64_t until, noticed;        /* monotonic ms */
+    bool is_looking;               /* the list of fetches is asked for */
+} fetch_t;
+
+static void destroy(void **self_p)
+{
+    free(*self_p);
+    *self_p = NULL;
+}
+
+static const char *text_argument(const mcp_call_t *call, const char *name)
+{
+    return model_text(call->arguments, name);
+}
+
+static bool is_action(const mcp_call_t *call, const char *name)
+{
+    return strcmp(text_argument(call, "action"), name) == 0;
+}
+
+static bool is_clone(const mcp_call_t *call)
+{
+    return is_action(call, "clone");
+}
+
+bool tool_fetch_is_meant(const mcp_call_t *call)
+{
+    return is_action(call, "fetch") || is_clone(call);
+}
+
+static json_int_t depth_argument(const mcp_call_t *call)
+{
+    return json_integer_value(json_object_get(call->arguments, "depth"));
+}
+
+const char *tool_fetch_find_flaw(const mcp_call_t *call)
+{
+    if (!*text_argument(call, "url"))
+        return "url is missing";
+    if (depth_argument(call) < 0)
+        return "depth must be 0 or more";
+    if (!is_clone(call)
+        && (*text_argument(call, "ref") || depth_argument(call)))
+        return "ref and depth are for a repository: its action is clone";
+    return NULL;
+}
+
+static void on_fetched(exchange_t *exchange, const json_t *reply)
+{
+    mcp_call_t *call = call_of(exchange);
+
+    if (call->is_answered || !tool_result_is_ok(call, reply))
+        return;
+    cleanup_free char *text = fetch_text_done(reply, is_clone(call));
+    tool_result_text(call, false, "%s", text);
+}
+
+static const char *kind_of(const mcp_call_t *call)
+{
+    return is_clone(call) ? "repository" : "file";
+}
+
+/* Returns what the list has of the call's fetch, lent; NULL if it has nothing.
+ * The list's URLs have no query. */
+static const json_t *find(const mcp_call_t *call, const json_t *reply)
+{
+    const char *url = text_argument(call, "url");
+    size_t size = strcspn(url, "?#");
+    const json_t *fetch;
+    size_t i;
+
+    json_array_foreach(json_object_get(reply, "fetches"), i, fetch)
+    {
+        const char *other = model_text(fetch, "url");
+
+        if (strlen(other) == size && strncmp(other, url, size) == 0
+            && strcmp(model_text(fetch, "kind"), kind_of(call)) == 0)
+            return fetch;
+    }
+    return NULL;
+}
+
+/* Answers with how far the fetch has come. */
+static void answer_unfinished(mcp_call_t *call, const json_t *fetch)
+{
+    cleanup_free char *text = fetch_text_running(fetch, is_clone(call));
+
+    tool_result_text(call, false, "%s", text);
+}
+
+static void on_list(exchange_t *exchange, const json_t *reply)
+{
+    mcp_call_t *call = call_of(exchange);
+    fetch_t *self = call->state;
+    const json_t *fetch = find(call, reply);
+    const json_t *total = json_object_get(fetch, "total");
+
+    self->is_looking = false;
+    if (call->is_answered)
+        return;
+    if (clock_monotonic_ms() >= self->until)
+        answer_unfinished(call, fetch);
+    else if (fetch)
+        call_progress(call, json_number_value(json_object_get(fetch, "bytes")),
+                      json_is_integer(total) ? json_number_value(total) : -1,
+                      model_text(fetch, "doing"));
+}
+
+static void on_tick(mcp_call_t *call, int64_t now)
+{
+    fetch_t *self = call->state;
+    bool is_wanted =
+        call_progress_token(call) && now - self->noticed >= PROGRESS_MS;
+
+    if (self->is_looking || (now < self->until && !is_wanted))
+        return;
+    self->is_looking = true;
+    self->noticed = now;
+    registry_client_ask(
+        call->exchange, "fetch_request",
+        json_pack("{s:s,s:s}", "id", self->session, "order", "list"), on_list);
+}
+
+/* Returns the request, for the caller. Its values are the registry's to check:
+ * it has the sentences. */
+static json_t *describe(const mcp_call_t *call, const char *session)
+{
+    static const char *const texts[] = {"sha256", "ref"};
+    json_t *content =
+        json_pack("{s:s,s:s,s:s,s:s,s:s}", "id", session, "order", "fetch",
+                  "kind", kind_of(call), "url", text_argument(call, "url"),
+                  "path", text_argument(call, "path"));
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (*text_argument(call, texts[i]))
+            json_object_set_new(content, texts[i],
+                                json_string(text_argument(call, texts[i])));
+    if (depth_argument(call))
+        json_object_set_new(content, "depth",
+                            json_integer(depth_argument(call)));
+    return content;
+}
+
+void tool_fetch_run(mcp_call_t *call, const char *session)
+{
+    static const call_ops_t ops = {.on_tick = on_tick};
+    fetch_t *self = mem_new(sizeof *self);
+    json_t *content = describe(call, session);
+    cleanup_free char *name = json_dumps(content, JSON_COMPACT);
+
+    self->call = call;
+    snprintf(self->session, sizeof self->session, "%s", session);
+    self->noticed = clock_monotonic_ms();
+    self->until = self->noticed + call->exchange->http->options->mcp.block_ms;
+    call_keep(call, self, destroy, &ops);
+    registry_client_ask_once(call->exchange, name, "fetch_request", content,
+                             on_fetched);
+}

@@ -1,0 +1,409 @@
+/* See tool_process.h. A program goes on when its call is answered: the model
+ * then asks for its output, or ends it. */
+#include "gateway/http/mcp/tools/tool_process.h"
+
+#include "base/clock.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/executions/execution_request.h"
+#include "gateway/http/mcp/results/process_text.h"
+#include "gateway/http/mcp/results/tool_result.h"
+#include "gateway/http/mcp/tools/call_key.h"
+#include "gateway/http/mcp/tools/tool_session.h"
+#include "gateway/http/subscriptions/process_message.h"
+#include "notebooks/modelview/plain_line.h"
+
+#include <string.h>
+
+#define SECONDS_USUAL 30
+#define SECONDS_MAX   300
+#define ARGV_SHOWN    200 /* bytes of a program's words in a list */
+
+/* One call about a process, or about all of them. */
+typedef struct {
+    subscriber_t subscriber;      /* first member: gets the session's events */
+    mcp_call_t *call;             /* borrowed: its owner */
+    subscription_t *subscription; /* borrowed; NULL once it is over */
+    const char *verb;             /* of its request */
+    json_t *content;              /* owned; until it was sent */
+    json_t *process;              /* owned; as it was seen last, or NULL */
+    bool follows;                 /* its output is asked for */
+    bool waits;                   /* for its end, not for output alone */
+    json_int_t next;              /* offset of the next byte */
+    json_int_t known;             /* offset of the byte after the output that
+                                     there was */
+    bool has_output;              /* some came */
+    int64_t until_ms;             /* monotonic; the answer is due */
+    process_text_t text;          /* its output */
+} tool_process_t;
+
+/* It is the first member. */
+static tool_process_t *process_of(subscriber_t *subscriber)
+{
+    return (tool_process_t *) subscriber;
+}
+
+static json_int_t number_of(const json_t *process)
+{
+    return json_integer_value(json_object_get(process, "process"));
+}
+
+/* Sends a message about the process that is followed; `content` is taken. */
+static void send_message(tool_process_t *self, const char *verb,
+                         json_t *content)
+{
+    fault_t ignored;
+
+    json_object_set_new(content, "process",
+                        json_integer(number_of(self->process)));
+    if (self->subscription)
+        (void) process_message_send(self->subscription, &self->subscriber, verb,
+                                    content, (bytes_t){0}, &ignored);
+    else
+        json_decref(content);
+}
+
+static void destroy(void **self_p)
+{
+    tool_process_t *self = *self_p;
+
+    if (!self)
+        return;
+    if (self->subscription && self->process && self->follows)
+        send_message(self, "leave_request", json_object());
+    if (self->subscription)
+        subscription_remove(self->subscription, &self->subscriber);
+    json_decref(self->content);
+    json_decref(self->process);
+    process_text_clear(&self->text);
+    free(self);
+    *self_p = NULL;
+}
+
+/* ---- answers ---- */
+
+static bool is_ended(const json_t *process)
+{
+    return strcmp(model_text(process, "state"), "ended") == 0;
+}
+
+static void write_head(const tool_process_t *self, buffer_t *out)
+{
+    const json_t *process = self->process;
+    char id[TOOL_ID_SIZE];
+
+    buffer_format(out, "[process %" JSON_INTEGER_FORMAT "] ",
+                  number_of(process));
+    if (is_ended(process))
+        buffer_text(out, model_text(process, "sentence"));
+    else
+        buffer_text(out, "RUNNING");
+    buffer_format(out, " · session %s",
+                  tool_result_id(self->subscription->id, id));
+    if (!is_ended(process))
+        buffer_text(out, " · session with action output waits for more, kill "
+                         "ends it");
+}
+
+/* Answers with the state of the process and what it wrote. */
+static void answer(tool_process_t *self)
+{
+    const json_t *code = json_object_get(self->process, "exit_code");
+    bool is_error =
+        is_ended(self->process) && !(code && json_integer_value(code) == 0);
+    cleanup_buffer buffer_t out = BUFFER_EMPTY, written = BUFFER_EMPTY;
+
+    write_head(self, &out);
+    if (is_ended(self->process) && self->known > self->next)
+        process_text_skip(&self->text, (uint64_t) (self->known - self->next));
+    process_text_write(&self->text, &written);
+    if (written.size) {
+        buffer_text(&out, "\n");
+        buffer_append(&out, written.data, written.size);
+    }
+    tool_result_bytes(self->call, is_error, out.data, out.size);
+}
+
+/* Writes the beginning of a program's words, without what a model or a terminal
+ * would take for something else. */
+static void write_argv(const json_t *argv, buffer_t *out)
+{
+    cleanup_free char *text = json_dumps(argv, JSON_COMPACT);
+    size_t size = text ? strlen(text) : 0;
+    cleanup_plain_line plain_line_t line;
+
+    if (size > ARGV_SHOWN) {
+        size = ARGV_SHOWN;
+        while ((text[size] & 0xc0) == 0x80)
+            size--;
+    }
+    plain_line_init(&line, text, size);
+    if (plain_line_next(&line))
+        buffer_append(out, line.line.bytes, line.line.size);
+}
+
+static void answer_list(mcp_call_t *call, const json_t *processes)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    const json_t *process;
+    size_t i;
+
+    buffer_text(&out, "process\tstate\tstarted\tprogram");
+    json_array_foreach(processes, i, process)
+    {
+        buffer_format(&out, "\n%" JSON_INTEGER_FORMAT "\t%s\t%.19s\t",
+                      number_of(process),
+                      is_ended(process) ? model_text(process, "sentence")
+                                        : model_text(process, "state"),
+                      model_text(process, "started"));
+        write_argv(json_object_get(process, "argv"), &out);
+    }
+    tool_result_bytes(call, false, out.data, out.size);
+}
+
+/* ---- what the session says ---- */
+
+static void take_process(tool_process_t *self, const json_t *process)
+{
+    json_decref(self->process);
+    self->process = json_deep_copy(process);
+    self->known =
+        json_integer_value(json_object_get(process, "stdout_bytes"))
+        + json_integer_value(json_object_get(process, "stderr_bytes"));
+}
+
+/* All output that there was comes first; a process that has ended reports its
+ * end after that. */
+static void answer_if_due(tool_process_t *self)
+{
+    bool has_all = self->next >= self->known && !is_ended(self->process);
+    bool is_late = clock_monotonic_ms() >= self->until_ms;
+
+    if (has_all && (is_late || (!self->waits && self->has_output)))
+        answer(self);
+}
+
+static void send_taken(tool_process_t *self)
+{
+    send_message(self, "taken", json_pack("{s:I}", "offset", self->next));
+}
+
+static void on_reply(tool_process_t *self, const json_t *reply)
+{
+    json_int_t oldest = json_integer_value(json_object_get(reply, "offset"));
+
+    if (strcmp(model_text(reply, "status"), "ok") != 0) {
+        tool_result_text(self->call, true, "%.400s",
+                         model_text(reply, "evalue"));
+    } else if (self->follows) {
+        take_process(self, json_object_get(reply, "process"));
+        if (self->next < oldest) {
+            process_text_skip(&self->text, (uint64_t) (oldest - self->next));
+            self->next = oldest;
+        }
+        send_taken(self);
+        answer_if_due(self);
+    } else if (json_object_get(reply, "processes")) {
+        answer_list(self->call, json_object_get(reply, "processes"));
+    } else {
+        tool_result_text(self->call, false, "it was asked to end");
+    }
+}
+
+static void take_output(tool_process_t *self, const json_t *content,
+                        bytes_t bytes)
+{
+    process_text_add(&self->text, bytes.bytes, bytes.size);
+    self->has_output = true;
+    self->next = json_integer_value(json_object_get(content, "offset"))
+                 + (json_int_t) bytes.size;
+    send_taken(self);
+    answer_if_due(self);
+}
+
+static void on_event(subscriber_t *subscriber, const frontend_event_t *event)
+{
+    tool_process_t *self = process_of(subscriber);
+    json_auto_t *header = NULL, *content = NULL;
+    const char *type;
+
+    if (!event->client.size || event->channel != CHANNEL_CONTROL
+        || self->call->is_answered)
+        return;
+    header = json_loadb(event->header.bytes, event->header.size, 0, NULL);
+    content = json_loadb(event->content.bytes, event->content.size, 0, NULL);
+    type = model_text(header, "msg_type");
+    if (strcmp(type, "process_output") == 0 && event->buffer_count) {
+        take_output(self, content, event->buffers[0]);
+    } else if (strcmp(type, "process_ended") == 0) {
+        take_process(self, content);
+        answer(self);
+    } else if (strncmp(type, "process_", 8) == 0
+               && strcmp(type, "process_input_taken") != 0) {
+        on_reply(self, content);
+    }
+}
+
+static void send_request(tool_process_t *self)
+{
+    cleanup_free char *verb = mem_format("%s_request", self->verb);
+    fault_t fault;
+
+    if (self->content
+        && process_message_send(self->subscription, &self->subscriber, verb,
+                                take_ptr(self->content), (bytes_t){0}, &fault)
+               < 0)
+        tool_result_text(self->call, true, "%s", fault.text);
+}
+
+static void on_hello(subscriber_t *subscriber, bool is_first)
+{
+    (void) is_first;
+    send_request(process_of(subscriber));
+}
+
+static void on_over(subscriber_t *subscriber, int status, const char *text)
+{
+    (void) status;
+    tool_result_text(process_of(subscriber)->call, true, "%.200s", text);
+}
+
+static void on_tick(subscriber_t *subscriber, int64_t now)
+{
+    tool_process_t *self = process_of(subscriber);
+
+    if (self->call->is_answered || !self->process || !self->follows)
+        return;
+    send_taken(self); /* shows the session that this client is there */
+    if (now >= self->until_ms)
+        answer(self);
+}
+
+static void on_detach(subscriber_t *subscriber)
+{
+    process_of(subscriber)->subscription = NULL;
+}
+
+static const subscriber_ops_t subscriber_ops = {
+    .hello = on_hello,
+    .event = on_event,
+    .end = on_over,
+    .tick = on_tick,
+    .detach = on_detach,
+};
+
+/* ---- actions ---- */
+
+static int64_t until_ms(const mcp_call_t *call)
+{
+    const json_t *value = json_object_get(call->arguments, "seconds");
+    double seconds = value ? json_number_value(value) : SECONDS_USUAL;
+
+    if (!(seconds >= 0))
+        seconds = 0;
+    if (seconds > SECONDS_MAX)
+        seconds = SECONDS_MAX;
+    return clock_monotonic_ms() + (int64_t) (seconds * 1000);
+}
+
+/* Sends the request to the session of the reply; `content` is taken. */
+static void begin(exchange_t *exchange, const json_t *reply, const char *verb,
+                  json_t *content, bool follows)
+{
+    mcp_call_t *call = call_of(exchange);
+    const json_t *session = tool_session_alive(call, reply);
+    tool_process_t *self;
+    fault_t fault;
+
+    if (!session) {
+        json_decref(content);
+        return;
+    }
+    self = mem_new(sizeof *self);
+    self->call = call;
+    self->verb = verb;
+    self->content = content;
+    self->follows = follows;
+    self->waits = strcmp(verb, "start") == 0;
+    self->until_ms = until_ms(call);
+    self->subscriber.ops = &subscriber_ops;
+    snprintf(self->subscriber.name, sizeof self->subscriber.name,
+             "%.40s/process.%llu", exchange->who,
+             (unsigned long long) ++exchange->http->counter);
+    call_keep(call, self, destroy, NULL);
+    self->subscription =
+        subscription_open(exchange->http, model_text(session, "id"), &fault);
+    if (!self->subscription) {
+        tool_result_text(call, true, "%s", fault.text);
+        return;
+    }
+    subscription_add(self->subscription, &self->subscriber);
+    if (self->subscription->is_greeted)
+        send_request(self);
+}
+
+/* Returns what is asked of the session, for the caller: the same call under the
+ * same key starts one program. */
+static json_t *start_content(const mcp_call_t *call, const json_t *session,
+                             const char *command)
+{
+    static const char *const passed_on[] = {"cwd", "env", "input"};
+    json_t *content = json_pack("{s:[s, s, s], s:b}", "argv", "sh", "-c",
+                                command, "follow", 1);
+    char key[EXECUTION_ID_SIZE];
+
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+        if (json_object_get(call->arguments, passed_on[i]))
+            json_object_set(content, passed_on[i],
+                            json_object_get(call->arguments, passed_on[i]));
+    if (call_key(call)) {
+        execution_request_id(model_text(session, "id"), call_key(call), key);
+        json_object_set_new(content, "key", json_string(key));
+    }
+    return content;
+}
+
+void tool_process_run(exchange_t *exchange, const json_t *reply)
+{
+    mcp_call_t *call = call_of(exchange);
+    const char *command =
+        json_string_value(json_object_get(call->arguments, "command"));
+
+    if (!command || !*command)
+        tool_result_text(call, true, "command is missing: a line for sh");
+    else if (call_key_check(call))
+        begin(exchange, reply, "start",
+              start_content(call, json_object_get(reply, "session"), command),
+              true);
+}
+
+void tool_process_list(exchange_t *exchange, const json_t *reply)
+{
+    begin(exchange, reply, "list", json_object(), false);
+}
+
+/* Does something with the process that the call names. */
+static void with_process(exchange_t *exchange, const json_t *reply,
+                         const char *verb, bool follows)
+{
+    mcp_call_t *call = call_of(exchange);
+    const json_t *number = json_object_get(call->arguments, "process");
+
+    if (!json_is_integer(number))
+        tool_result_text(call, true,
+                         "process is missing: its number, which run and "
+                         "processes show");
+    else
+        begin(exchange, reply, verb,
+              json_pack("{s:I}", "process", json_integer_value(number)),
+              follows);
+}
+
+void tool_process_output(exchange_t *exchange, const json_t *reply)
+{
+    with_process(exchange, reply, "attach", true);
+}
+
+void tool_process_kill(exchange_t *exchange, const json_t *reply)
+{
+    with_process(exchange, reply, "stop", false);
+}

@@ -1,0 +1,64 @@
+/* Finds a tool's session. A gone session is never replaced silently: the model
+ * learns when and why it ended, and that its files are kept. */
+#include "gateway/http/mcp/tools/tool_session.h"
+
+#include "gateway/http/core/model.h"
+#include "gateway/http/mcp/results/tool_result.h"
+
+#include <string.h>
+
+const char *tool_session_name(const mcp_call_t *call)
+{
+    const char *name =
+        json_string_value(json_object_get(call->arguments, "session"));
+
+    if (call->bound)
+        return call->bound;
+    return name && *name ? name : NULL;
+}
+
+void tool_session_ask(mcp_call_t *call, registry_client_reply_fn *fn)
+{
+    const char *name = tool_session_name(call);
+
+    if (name)
+        registry_client_ask(call->exchange, "session_show_request",
+                            json_pack("{s:s}", "id", name), fn);
+    else
+        tool_result_text(call, true,
+                         "session is missing: the id that an earlier result "
+                         "has in its first line");
+}
+
+const json_t *tool_session_of(mcp_call_t *call, const json_t *reply)
+{
+    if (strcmp(model_text(reply, "ename"), "UnknownSession") == 0) {
+        tool_result_text(call, true,
+                         "There is no session %.100s. The tool session lists "
+                         "those that live; execute without a session makes a "
+                         "new one.",
+                         tool_session_name(call));
+        return NULL;
+    }
+    return tool_result_is_ok(call, reply) ? json_object_get(reply, "session")
+                                          : NULL;
+}
+
+const json_t *tool_session_alive(mcp_call_t *call, const json_t *reply)
+{
+    const json_t *session = tool_session_of(call, reply);
+    char id[TOOL_ID_SIZE];
+
+    if (!session || !model_is_gone(session))
+        return session;
+    tool_result_text(
+        call, true,
+        "[-] STATE LOST · session %s · ended %s: %s. Its variables are gone, "
+        "its files are kept. Call session with action restart to go on under "
+        "the same id, or execute without a session.",
+        tool_result_id(model_text(session, "id"), id),
+        model_text(session, "ended"),
+        *model_text(session, "detail") ? model_text(session, "detail")
+                                       : model_text(session, "reason"));
+    return NULL;
+}
