@@ -145,7 +145,7 @@ def main() -> int:
     parser.add_argument(
         "file", help="gateway/session/kernel/kernel_permissions.c"
     )
-    parser.add_argument("test", help="of tests/unit: http/test_range")
+    parser.add_argument("test", help="of tests/unit: http/core/test_range")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     file = Path(options.file)

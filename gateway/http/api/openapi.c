@@ -20,7 +20,7 @@ static json_t *load(const char *text, size_t size)
 {
     json_t *object = json_loadb(text, size, 0, NULL);
 
-    assert(object); /* tests/unit/http/test_openapi.c parses it */
+    assert(object); /* tests/unit/http/api/test_openapi.c parses it */
     return object;
 }
 

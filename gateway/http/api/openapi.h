@@ -10,7 +10,7 @@
 /* Describes the routes that `each` returns, for the caller to own. `base` is
  * the URL without its last slash. A route that the files lack has no summary,
  * and a path of the files without a route has no x-scope;
- * tests/unit/http/test_openapi.c finds both. */
+ * tests/unit/http/api/test_openapi.c finds both. */
 json_t *openapi_document(const char *base, route_each_fn *each);
 
 /* The two files, converted to C when hearth is built (build-aux/embed.sh). */
