@@ -1,29 +1,23 @@
-/* A leaf: made with its limits, read, emptied, removed. Owned by its creator or
- * opener; each handle is used by one thread. The two versions differ in the
- * names of their files, which are in tables here. */
+/* A leaf: its handle, and what is read of it. Owned by its creator or opener;
+ * each handle is used by one thread. The two versions differ in the names of
+ * their files, which are in a table here. cgroup_limits.c sets the limits,
+ * cgroup_end.c ends the processes and removes the leaf. */
 #include "sandbox/cgroups/cgroup_check.h"
+#include "sandbox/cgroups/cgroup_end.h"
 #include "sandbox/cgroups/cgroup_fs.h"
+#include "sandbox/cgroups/cgroup_limits.h"
 #include "sandbox/cgroups/cgroup_tree.h"
 
 #include "base/buffer.h"
-#include "base/clock.h"
 #include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#define PERIOD_US       100000u
-#define REMOVE_MS       200 /* for processes that are dying */
-#define KILL_ROUNDS     8   /* without a freezer a fork may race with us */
 #define FILE_MAX        4096
 #define CGROUP_FILE_MAX (64u * 1024) /* /proc/PID/cgroup */
 
@@ -143,110 +137,11 @@ static void open_figures(cgroup_t *self)
         open_in(self, HIERARCHY_MEMORY, "memory.max_usage_in_bytes", O_RDWR);
 }
 
-/* ---- limits ---- */
-
-static int set(const cgroup_t *self, int hierarchy, const char *file,
-               fault_t *fault, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
-
-static int set(const cgroup_t *self, int hierarchy, const char *file,
-               fault_t *fault, const char *format, ...)
-{
-    char text[64];
-    va_list list;
-
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    return cgroup_write(self->folders[hierarchy], file, text, fault);
-}
-
-/* Accepts a file that is missing, because the kernel may be built without it.
- */
-static int where_there(int r)
-{
-    return r == -ENOENT ? 0 : r;
-}
-
-static int limit_v2(const cgroup_t *self, const cgroup_limits_t *limits,
-                    fault_t *fault)
-{
-    int r = 0;
-
-    if (limits->memory
-        && ((r = set(self, 0, "memory.max", fault, "%" PRIu64, limits->memory))
-                < 0
-            || (r = where_there(set(self, 0, "memory.swap.max", fault, "0")))
-                   < 0
-            || (r = set(self, 0, "memory.oom.group", fault, "1")) < 0))
-        return r;
-    if (limits->processes)
-        r = set(self, 0, "pids.max", fault, "%" PRIu64, limits->processes);
-    if (r == 0 && limits->cpu_percent) {
-        r = set(self, 0, "cpu.max", fault, "%" PRIu64 " %u",
-                limits->cpu_percent * (PERIOD_US / 100), PERIOD_US);
-        if (r == -ENOENT)
-            r = fault_set(fault, ENODEV,
-                          "there is no controller cpu for limits/cpu");
-    }
-    if (r == 0 && limits->cpu_weight)
-        r = where_there(
-            set(self, 0, "cpu.weight", fault, "%" PRIu64, limits->cpu_weight));
-    if (r == 0 && limits->io_weight)
-        r = where_there(
-            set(self, 0, "io.weight", fault, "%" PRIu64, limits->io_weight));
-    return r;
-}
-
-static int limit_cpu_v1(const cgroup_t *self, const cgroup_limits_t *limits,
-                        fault_t *fault)
-{
-    uint64_t shares = limits->cpu_weight * 1024 / 100;
-    int r = 0;
-
-    if (!self->folders[HIERARCHY_CPU])
-        return limits->cpu_percent ? fault_set(
-                   fault, ENODEV, "there is no hierarchy cpu for limits/cpu")
-                                   : 0;
-    if (limits->cpu_percent
-        && ((r = set(self, HIERARCHY_CPU, "cpu.cfs_period_us", fault, "%u",
-                     PERIOD_US))
-                < 0
-            || (r = set(self, HIERARCHY_CPU, "cpu.cfs_quota_us", fault,
-                        "%" PRIu64, limits->cpu_percent * (PERIOD_US / 100)))
-                   < 0))
-        return r;
-    if (limits->cpu_weight)
-        r = set(self, HIERARCHY_CPU, "cpu.shares", fault, "%" PRIu64,
-                shares < 2 ? 2 : shares);
-    return r;
-}
-
-static int limit_v1(const cgroup_t *self, const cgroup_limits_t *limits,
-                    fault_t *fault)
-{
-    int r = 0;
-
-    if (limits->memory
-        && ((r = set(self, HIERARCHY_MEMORY, "memory.limit_in_bytes", fault,
-                     "%" PRIu64, limits->memory))
-                < 0
-            || (r = where_there(set(self, HIERARCHY_MEMORY,
-                                    "memory.memsw.limit_in_bytes", fault,
-                                    "%" PRIu64, limits->memory)))
-                   < 0))
-        return r;
-    if (limits->processes)
-        r = set(self, HIERARCHY_PIDS, "pids.max", fault, "%" PRIu64,
-                limits->processes);
-    return r < 0 ? r : limit_cpu_v1(self, limits, fault);
-}
-
 int cgroup_limit(const cgroup_t *self, const cgroup_limits_t *limits,
                  fault_t *fault)
 {
-    return self->mode == CGROUP_V2 ? limit_v2(self, limits, fault)
-                                   : limit_v1(self, limits, fault);
+    return cgroup_limits_write(self->folders, self->mode == CGROUP_V2, limits,
+                               fault);
 }
 
 /* ---- birth ---- */
@@ -435,100 +330,17 @@ bool cgroup_reset_peak(cgroup_t *self)
 
 /* ---- end ---- */
 
-static const char *processes_folder(const cgroup_t *self)
-{
-    /* The pids hierarchy has no processes of others either. */
-    return self->folders[self->mode == CGROUP_V2 ? 0 : HIERARCHY_PIDS];
-}
-
-/* Sends one signal to each process; returns how many there were. */
-static size_t kill_each(const cgroup_t *self)
-{
-    cleanup_free char *path =
-        mem_format("%s/cgroup.procs", processes_folder(self));
-    FILE *file = fopen(path, "re");
-    size_t count = 0;
-    int pid;
-
-    while (file && fscanf(file, "%d", &pid) == 1) {
-        if (pid > 0)
-            (void) kill(pid, SIGKILL);
-        count++;
-    }
-    if (file)
-        fclose(file);
-    return count;
-}
-
 void cgroup_kill(const cgroup_t *self)
 {
-    bool is_frozen = false;
-    fault_t fault;
-
-    if (self->mode == CGROUP_V2
-        && cgroup_write(self->folders[0], "cgroup.kill", "1", &fault) == 0)
-        return;
-    if (self->mode == CGROUP_V1 && self->folders[HIERARCHY_FREEZER])
-        is_frozen = cgroup_write(self->folders[HIERARCHY_FREEZER],
-                                 "freezer.state", "FROZEN", &fault)
-                    == 0;
-    for (int round = 0; round < (is_frozen ? 1 : KILL_ROUNDS); round++)
-        if (!kill_each(self))
-            break;
-    if (is_frozen)
-        (void) cgroup_write(self->folders[HIERARCHY_FREEZER], "freezer.state",
-                            "THAWED", &fault);
+    cgroup_end_kill(self->folders, self->mode == CGROUP_V2);
 }
 
 int cgroup_try_remove(const cgroup_t *self, fault_t *fault)
 {
-    for (size_t i = 0; i < CGROUP_HIERARCHIES; i++)
-        if (self->folders[i] && rmdir(self->folders[i]) < 0 && errno != ENOENT)
-            return fault_set(fault, errno, "remove %s: %s", self->folders[i],
-                             strerror(errno));
-    return 0;
-}
-
-/* Returns the first process in the leaf; 0 if there is none that is seen. */
-static pid_t first_process(const cgroup_t *self)
-{
-    cleanup_free char *path =
-        mem_format("%s/cgroup.procs", processes_folder(self));
-    FILE *file = fopen(path, "re");
-    int pid = 0;
-
-    if (!file)
-        return 0;
-    if (fscanf(file, "%d", &pid) != 1)
-        pid = 0;
-    fclose(file);
-    return pid;
-}
-
-/* Waits until the process has ended. Returns false if it had ended before, or
- * does not end in time. A process leaves its control group before its pidfd is
- * readable. */
-static bool await_end(pid_t pid, int64_t deadline_ms)
-{
-    cleanup_fd int fd = pid > 0 ? (int) syscall(SYS_pidfd_open, pid, 0) : -1;
-    int64_t left_ms = deadline_ms - clock_monotonic_ms();
-    struct pollfd end = {.fd = fd, .events = POLLIN};
-
-    return fd >= 0 && left_ms > 0 && poll(&end, 1, (int) left_ms) == 1;
+    return cgroup_end_try_remove(self->folders, fault);
 }
 
 int cgroup_remove(const cgroup_t *self, fault_t *fault)
 {
-    int64_t deadline_ms = clock_monotonic_ms() + REMOVE_MS;
-    pid_t last = 0;
-    int r;
-
-    while ((r = cgroup_try_remove(self, fault)) == -EBUSY) {
-        pid_t pid = first_process(self);
-
-        if (pid == last || !await_end(pid, deadline_ms))
-            break;
-        last = pid;
-    }
-    return r;
+    return cgroup_end_remove(self->folders, self->mode == CGROUP_V2, fault);
 }
