@@ -144,6 +144,7 @@ uid_t __wrap_launch_users_revived(launch_users_t *self,
 uid_t __wrap_launch_users_found(const launch_users_t *self,
                                 const session_entry_t *entry);
 void __wrap_cgroup_sweep_run_soon(cgroup_sweep_t *self);
+void __wrap_cgroup_sweep_take(cgroup_sweep_t *self, const char *name);
 void __wrap_management_api_redo(management_api_t *self, const char *session);
 bool __wrap_prealloc_is_there(const prealloc_t *self);
 
@@ -247,6 +248,12 @@ void __wrap_cgroup_sweep_run_soon(cgroup_sweep_t *self)
 {
     (void) self;
     deeds_note("sweep");
+}
+
+void __wrap_cgroup_sweep_take(cgroup_sweep_t *self, const char *name)
+{
+    (void) self;
+    deeds_note("sweep %s", name);
 }
 
 void __wrap_management_api_redo(management_api_t *self, const char *session)

@@ -112,6 +112,7 @@ static const char *const report_names[SESSION_REPORTS] = {
     [SESSION_STALE] = "STALE",       [SESSION_SPENT] = "SPENT",
     [SESSION_GONE] = "GONE",         [SESSION_BROKEN] = "BROKEN",
     [SESSION_REMOVED] = "REMOVED",   [SESSION_DRAINED] = "DRAINED",
+    [SESSION_LEFT] = "LEFT",
 };
 
 static const char *text_of(const json_t *object, const char *name)
@@ -144,6 +145,8 @@ void __wrap_handover_send(void *socket, void *object)
         note_answer(report);
     else if (report->kind == SESSION_LIMIT)
         deeds_note("LIMIT %s", report->text);
+    else if (report->kind == SESSION_LEFT)
+        deeds_note("LEFT %s", report->text);
     else if (report->kind == SESSION_GONE)
         deeds_note("GONE %s", report->gone.reason);
     else if (report->kind == SESSION_CALL)

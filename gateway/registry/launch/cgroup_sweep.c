@@ -1,8 +1,10 @@
 /* See cgroup_sweep.h. A session removes its own group. Others are removed here:
  * groups whose processes take long to die, of a launch that was under way at
  * the end, or of a killed gateway. A search of all groups takes longer with
- * more sessions. It is therefore done after a session has gone, and repeated
- * until its groups are removed. Lives in the main thread. */
+ * more sessions. It is therefore done after a session has gone, or could not
+ * remove a group, and repeated until these groups are removed. Groups are also
+ * made in the main thread, in which this lives: a name that was taken is free
+ * for a new group only after a sweep has forgotten it. */
 #include "gateway/registry/launch/cgroup_sweep.h"
 
 #include "base/buffer.h"
@@ -23,6 +25,8 @@ struct cgroup_sweep {
     const prealloc_t *prealloc;   /* borrowed */
     int timer;                    /* of the loop; 0: none */
     bool is_soon;                 /* the timer is the one of SOON_MS */
+    char **taken;                 /* owned; names of groups without a kernel */
+    size_t taken_count;
 };
 
 const char *cgroup_sweep_limits_by(const cgroups_t *cgroups)
@@ -69,8 +73,23 @@ cgroup_sweep_t *cgroup_sweep_new(zloop_t *loop, const cgroups_t *cgroups,
 
 void cgroup_sweep_destroy(cgroup_sweep_t **self_p)
 {
-    free(*self_p);
+    cgroup_sweep_t *self = *self_p;
+
+    if (!self)
+        return;
+    for (size_t i = 0; i < self->taken_count; i++)
+        free(self->taken[i]);
+    free(self->taken);
+    free(self);
     *self_p = NULL;
+}
+
+static bool is_taken(const cgroup_sweep_t *self, const char *leaf)
+{
+    for (size_t i = 0; i < self->taken_count; i++)
+        if (strcmp(self->taken[i], leaf) == 0)
+            return true;
+    return false;
 }
 
 /* Returns true if the group "<session>.<number>" belongs to a session that is
@@ -83,12 +102,32 @@ static bool is_kept(void *arg, const char *leaf)
     char id[SESSION_ID_MAX];
     const session_entry_t *entry;
 
+    if (is_taken(self, leaf))
+        return false;
     snprintf(id, sizeof id, "%.*s", (int) strcspn(leaf, "."), leaf);
     if (prealloc_is_there(self->prealloc) && strcmp(id, next) == 0)
         return true;
     entry = session_table_find_any(self->table, id);
     return entry && !session_entry_is_gone(entry)
            && !(entry->is_pooled && session_table_is_closing(self->table));
+}
+
+/* Forgets the names of groups that are removed: the next kernel of their
+ * session may get such a name. */
+static void forget_removed(cgroup_sweep_t *self)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < self->taken_count; i++) {
+        cleanup_cgroup cgroup_t *group = NULL;
+        fault_t ignored;
+
+        if (cgroup_open(self->cgroups, self->taken[i], &group, &ignored) < 0)
+            free(self->taken[i]);
+        else
+            self->taken[count++] = self->taken[i];
+    }
+    self->taken_count = count;
 }
 
 /* Returns how many groups are left. */
@@ -98,8 +137,9 @@ static size_t sweep(cgroup_sweep_t *self, bool waits)
     size_t count = cgroups_sweep(self->cgroups, waits, is_kept, self, &left);
 
     if (count)
-        log_notice("%zu control groups of sessions that are gone were removed",
+        log_notice("%zu control groups of kernels that have ended were removed",
                    count);
+    forget_removed(self);
     return left;
 }
 
@@ -128,4 +168,15 @@ void cgroup_sweep_run_soon(cgroup_sweep_t *self)
         zloop_timer_end(self->loop, self->timer);
     self->is_soon = true;
     self->timer = zloop_timer(self->loop, SOON_MS, 1, on_sweep, self);
+}
+
+void cgroup_sweep_take(cgroup_sweep_t *self, const char *name)
+{
+    size_t size = (self->taken_count + 1) * sizeof *self->taken;
+
+    if (!is_taken(self, name)) {
+        self->taken = mem_resize(self->taken, size);
+        self->taken[self->taken_count++] = mem_text(name);
+    }
+    cgroup_sweep_run_soon(self);
 }

@@ -28,6 +28,9 @@ cgroup_sweep_t *cgroup_sweep_new(zloop_t *loop, const cgroups_t *cgroups,
 void cgroup_sweep_destroy(cgroup_sweep_t **self_p);
 #define cleanup_cgroup_sweep CLEANUP(cgroup_sweep_destroy)
 
+/* Takes the name of a group whose kernel has ended, for removal in a moment,
+ * although its session may live on in another group. */
+void cgroup_sweep_take(cgroup_sweep_t *self, const char *name);
 /* Removes groups without a session now, and waits a little for those whose
  * processes are still ending. */
 void cgroup_sweep_run(cgroup_sweep_t *self);

@@ -202,6 +202,15 @@ static void remove_entry(const registry_parts_t *parts, session_entry_t *entry)
     create_next(parts->create);
 }
 
+/* The session may live on: a search for groups of gone sessions would pass this
+ * one over. */
+static void on_left(const registry_parts_t *parts, session_entry_t *entry,
+                    session_report_t *event)
+{
+    (void) entry;
+    cgroup_sweep_take(parts->sweep, event->text);
+}
+
 static void on_broken(const registry_parts_t *parts, session_entry_t *entry,
                       session_report_t *event)
 {
@@ -236,9 +245,9 @@ static void (*const handlers[SESSION_REPORTS])(const registry_parts_t *parts,
     [SESSION_HANDED] = on_handed,     [SESSION_LIMIT] = on_limit,
     [SESSION_LATENCY] = on_latency,   [SESSION_LAUNCH] = on_launch,
     [SESSION_CALL] = on_call,         [SESSION_STALE] = on_stale,
-    [SESSION_SPENT] = on_spent,       [SESSION_GONE] = on_gone,
-    [SESSION_BROKEN] = on_broken,     [SESSION_REMOVED] = on_removed,
-    [SESSION_DRAINED] = on_drained,
+    [SESSION_SPENT] = on_spent,       [SESSION_LEFT] = on_left,
+    [SESSION_GONE] = on_gone,         [SESSION_BROKEN] = on_broken,
+    [SESSION_REMOVED] = on_removed,   [SESSION_DRAINED] = on_drained,
 };
 
 void session_events_take(const registry_parts_t *parts, session_entry_t *entry,

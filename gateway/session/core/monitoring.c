@@ -27,8 +27,11 @@ void monitoring_adopt(session_t *self)
 
 void monitoring_end(session_t *self)
 {
+    cleanup_free char *left = resource_monitor_end(self->monitor);
+
     timers_stop(self->timers, TIMER_RESOURCES);
-    resource_monitor_end(self->monitor);
+    if (left)
+        notify_left(self->notify, left);
 }
 
 static void note(session_t *self, const buffer_t *content)

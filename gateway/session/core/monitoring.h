@@ -10,7 +10,8 @@
 void monitoring_begin(session_t *self, const char *name);
 /* Does the same for the kernel of a session that was taken over. */
 void monitoring_adopt(session_t *self);
-/* Stops watching: the kernel has ended, and so has its group. */
+/* Stops watching: the kernel has ended, and its group ends now. The registry
+ * gets a group whose processes are still dying. */
 void monitoring_end(session_t *self);
 /* Handles TIMER_RESOURCES; `session` is it. */
 void monitoring_on_timer(void *session);

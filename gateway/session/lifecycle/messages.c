@@ -130,6 +130,7 @@ static void clear_event(session_report_t *self)
         json_decref(self->answer);
         break;
     case SESSION_LIMIT:
+    case SESSION_LEFT:
     case SESSION_BROKEN:
         free(self->text);
         break;

@@ -141,6 +141,8 @@ typedef enum {
     SESSION_LAUNCH,   /* a kernel is wanted */
     SESSION_STALE,    /* its zygote is out of date */
     SESSION_SPENT,    /* it cannot be handed out */
+    SESSION_LEFT,     /* text: name of a control group whose kernel has ended,
+                         and that could not be removed yet */
     SESSION_GONE,     /* gone: it has ended */
     SESSION_BROKEN,   /* text: it could not begin, and why */
     SESSION_REMOVED,  /* its thread ends, and nothing of it is kept */

@@ -65,6 +65,14 @@ void notify_limit(notify_t *self, const char *name)
     notify_send(self, event);
 }
 
+void notify_left(notify_t *self, const char *group)
+{
+    session_report_t *event = session_report_new(SESSION_LEFT, 0);
+
+    event->text = mem_text(group);
+    notify_send(self, event);
+}
+
 void notify_gone(notify_t *self, const char *reason, const char *detail)
 {
     session_report_t *event = session_report_new(SESSION_GONE, 0);

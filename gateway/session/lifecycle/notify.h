@@ -26,6 +26,8 @@ void notify_report(notify_t *self, session_report_kind_t kind);
 void notify_answer(notify_t *self, uint64_t token, json_t *answer);
 /* Reports that a limit was reached. */
 void notify_limit(notify_t *self, const char *name);
+/* Reports a kernel's control group that could not be removed. */
+void notify_left(notify_t *self, const char *group);
 /* Reports the end; `detail` is a sentence or NULL. */
 void notify_gone(notify_t *self, const char *reason, const char *detail);
 

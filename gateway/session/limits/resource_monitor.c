@@ -94,19 +94,23 @@ void resource_monitor_adopt(resource_monitor_t *self)
         log_warning("session=%s limits: %s", self->spec->id, fault.text);
 }
 
-void resource_monitor_end(resource_monitor_t *self)
+char *resource_monitor_end(resource_monitor_t *self)
 {
     cgroup_t *group = take_ptr(self->group);
+    cleanup_free char *name = take_ptr(self->spec->cgroup);
     fault_t fault;
+    int r;
 
-    free(take_ptr(self->spec->cgroup));
     if (!group)
-        return;
+        return NULL;
     cgroup_kill(group);
-    if (cgroup_remove(group, &fault) < 0)
-        log_notice("session=%s %s; the registry tries again", self->spec->id,
-                   fault.text);
+    r = cgroup_remove(group, &fault);
     cgroup_destroy(&group);
+    if (r == 0)
+        return NULL;
+    log_notice("session=%s %s; the registry tries again", self->spec->id,
+               fault.text);
+    return take_ptr(name);
 }
 
 cgroup_t *resource_monitor_group(const resource_monitor_t *self)

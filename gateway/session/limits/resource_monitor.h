@@ -47,8 +47,9 @@ void resource_monitor_destroy(resource_monitor_t **self_p);
 void resource_monitor_begin(resource_monitor_t *self, const char *name);
 /* Takes the group of a session that was taken over, with today's limits. */
 void resource_monitor_adopt(resource_monitor_t *self);
-/* Ends the group: the kernel has ended. */
-void resource_monitor_end(resource_monitor_t *self);
+/* Ends the group: the kernel has ended. Returns the name of a group that cannot
+ * be removed yet, which the caller owns; NULL if nothing is left. */
+char *resource_monitor_end(resource_monitor_t *self);
 /* Returns the group, lent; NULL if there is none. */
 cgroup_t *resource_monitor_group(const resource_monitor_t *self);
 

@@ -21,6 +21,7 @@ static size_t left;              /* groups that cannot be removed yet */
 static zloop_timer_fn *on_timer; /* of the last timer ... */
 static void *timer_arg;          /* ... and its argument */
 static char prefix[40];          /* of the groups that were looked for */
+static const char *busy;         /* the one that cannot be removed; or NULL */
 static char loop_place, tree_place, prealloc_place;
 static session_table_t *table;
 static cgroup_sweep_t *sweep;
@@ -38,6 +39,9 @@ int __wrap_cgroups_new(const char *mount, const char *self, cgroup_mode_t wish,
 size_t __wrap_cgroups_sweep(const cgroups_t *self, bool waits,
                             bool (*is_kept)(void *argument, const char *name),
                             void *argument, size_t *ret_left);
+int __wrap_cgroup_open(const cgroups_t *tree, const char *name,
+                       cgroup_t **ret_cgroup, fault_t *fault);
+void __wrap_cgroup_destroy(cgroup_t **self_p);
 const char *__wrap_prealloc_id(const prealloc_t *self);
 bool __wrap_prealloc_is_there(const prealloc_t *self);
 int __wrap_zloop_timer(zloop_t *loop, size_t delay, size_t times,
@@ -84,6 +88,21 @@ size_t __wrap_cgroups_sweep(const cgroups_t *self, bool waits,
         }
     *ret_left = left;
     return count;
+}
+
+int __wrap_cgroup_open(const cgroups_t *tree, const char *name,
+                       cgroup_t **ret_cgroup, fault_t *fault)
+{
+    assert_ptr_equal(tree, &tree_place);
+    if (!busy || strcmp(name, busy) != 0)
+        return fault_set(fault, ENOENT, "no group");
+    *ret_cgroup = (cgroup_t *) &tree_place;
+    return 0;
+}
+
+void __wrap_cgroup_destroy(cgroup_t **self_p)
+{
+    *self_p = NULL;
 }
 
 const char *__wrap_prealloc_id(const prealloc_t *self)
@@ -140,6 +159,7 @@ static int begin(void **state)
     next_id = NULL;
     is_next_there = false;
     left = 0;
+    busy = NULL;
     table = session_table_new(NULL);
     sweep = cgroup_sweep_new(LOOP, (const cgroups_t *) &tree_place, table,
                              (const prealloc_t *) &prealloc_place);
@@ -163,7 +183,7 @@ static void groups_of_sessions_that_live_are_kept(void **state)
     fake_add(table, "gone", FAKE_GONE, 0);
     cgroup_sweep_run(sweep);
     DID("sweep and wait; remove gone.1; remove next.7; remove lost.2; "
-        "remove aliv.1; log 4 control groups of sessions that are gone were "
+        "remove aliv.1; log 4 control groups of kernels that have ended were "
         "removed");
 }
 
@@ -175,12 +195,12 @@ static void the_group_that_was_made_ahead_is_kept(void **state)
     is_next_there = true;
     cgroup_sweep_run(sweep);
     DID("sweep and wait; remove gone.1; remove lost.2; remove aliv.1; "
-        "log 3 control groups of sessions that are gone were removed");
+        "log 3 control groups of kernels that have ended were removed");
     /* A session has it, or none: it is looked for among the sessions. */
     is_next_there = false;
     cgroup_sweep_run(sweep);
     DID("sweep and wait; remove gone.1; remove next.7; remove lost.2; "
-        "remove aliv.1; log 4 control groups of sessions that are gone were "
+        "remove aliv.1; log 4 control groups of kernels that have ended were "
         "removed");
 }
 
@@ -196,9 +216,8 @@ static void groups_without_an_owner_end_with_the_gateway(void **state)
     assert_non_null(strstr(deeds_take(), "remove lost.2"));
 }
 
-static void a_sweep_is_repeated_until_none_is_left(void **state)
+static void keep_all(void)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
         cleanup_free char *id =
             mem_format("%.*s", (int) strcspn(leaves[i], "."), leaves[i]);
@@ -206,6 +225,12 @@ static void a_sweep_is_repeated_until_none_is_left(void **state)
         if (!session_table_find_any(table, id))
             fake_add(table, id, FAKE_FRESH, 0);
     }
+}
+
+static void a_sweep_is_repeated_until_none_is_left(void **state)
+{
+    (void) state;
+    keep_all();
     cgroup_sweep_run_soon(sweep);
     cgroup_sweep_run_soon(sweep); /* it is due already */
     DID("timer of 2 s");
@@ -219,6 +244,30 @@ static void a_sweep_is_repeated_until_none_is_left(void **state)
     DID("sweep; timer of 300 s");
     cgroup_sweep_run_soon(sweep);
     DID("end timer; timer of 2 s");
+}
+
+/* The session lives on, in another group. */
+static void the_group_of_a_kernel_that_ended_is_removed(void **state)
+{
+    (void) state;
+    keep_all();
+    cgroup_sweep_take(sweep, "alive.1");
+    cgroup_sweep_take(sweep, "alive.1");
+    cgroup_sweep_take(sweep, "gone.1");
+    DID("timer of 2 s");
+    busy = "alive.1";
+    left = 1;
+    assert_int_equal(on_timer(LOOP, 1, timer_arg), 0);
+    DID("sweep; remove alive.1; remove gone.1; log 2 control groups of kernels "
+        "that have ended were removed; timer of 2 s");
+    /* "gone.1" is forgotten: a new group may have the name by now. */
+    busy = NULL;
+    left = 0;
+    assert_int_equal(on_timer(LOOP, 1, timer_arg), 0);
+    DID("sweep; remove alive.1; log 1 control groups of kernels that have "
+        "ended were removed; timer of 300 s");
+    cgroup_sweep_run(sweep);
+    DID("sweep and wait");
 }
 
 static void the_limits_are_named_by_what_holds_them(void **state)
@@ -266,6 +315,7 @@ int main(void)
         TEST(the_group_that_was_made_ahead_is_kept),
         TEST(groups_without_an_owner_end_with_the_gateway),
         TEST(a_sweep_is_repeated_until_none_is_left),
+        TEST(the_group_of_a_kernel_that_ended_is_removed),
         TEST(the_limits_are_named_by_what_holds_them),
         TEST(groups_are_named_after_the_state_folder),
     };

@@ -233,6 +233,18 @@ static void limits_and_latencies_are_counted(void **state)
     assert_int_equal(count(parts, "trips", "count"), 1);
 }
 
+static void a_group_that_is_left_goes_to_the_sweep(void **state)
+{
+    const registry_parts_t *parts = *state;
+    session_entry_t *entry = fake_add(parts->table, "a", FAKE_TAKEN, 0);
+    session_report_t *left = session_report_new(SESSION_LEFT, 0);
+
+    left->text = mem_text("a.1");
+    take(parts, entry, left);
+    DID("sweep a.1");
+    assert_false(session_entry_is_gone(entry));
+}
+
 static char *make_folder(const char *name)
 {
     char *path = mem_format("%s/%s", rig_outside.folder, name);
@@ -343,6 +355,7 @@ int main(void)
         TEST(a_hand_over_ends_with_its_answer),
         TEST(launches_are_passed_on),
         TEST(limits_and_latencies_are_counted),
+        TEST(a_group_that_is_left_goes_to_the_sweep),
         TEST(a_removed_session_keeps_its_state_folder),
         TEST(a_removed_member_leaves_nothing),
         TEST(a_session_that_is_revived_is_not_removed),

@@ -20,6 +20,7 @@ static int64_t seen_cell;          /* what a look was asked with */
 static bool has_group, was_slow;
 static uint64_t compactions;
 static unsigned rests;
+static const char *left; /* by the end of the group; or NULL */
 static char noted[200]; /* the last note in the journal */
 
 void __wrap_resource_monitor_look(resource_monitor_t *self, pid_t pid,
@@ -30,6 +31,7 @@ void __wrap_resource_monitor_explain(resource_monitor_t *self,
 int64_t __wrap_resource_monitor_pace(resource_monitor_t *self, int64_t took_ms,
                                      bool is_quiet);
 cgroup_t *__wrap_resource_monitor_group(const resource_monitor_t *self);
+char *__wrap_resource_monitor_end(resource_monitor_t *self);
 bool __wrap_resource_monitor_hurry(resource_monitor_t *self);
 void __wrap_resource_monitor_rest(resource_monitor_t *self);
 uint64_t __wrap_journal_compactions(const journal_t *self);
@@ -68,6 +70,12 @@ cgroup_t *__wrap_resource_monitor_group(const resource_monitor_t *self)
 {
     (void) self;
     return has_group ? (cgroup_t *) &verdict : NULL;
+}
+
+char *__wrap_resource_monitor_end(resource_monitor_t *self)
+{
+    (void) self;
+    return left ? mem_text(left) : NULL;
 }
 
 bool __wrap_resource_monitor_hurry(resource_monitor_t *self)
@@ -110,6 +118,7 @@ static int begin(void **state)
     seen_cell = -1;
     compactions = 0;
     rests = 0;
+    left = NULL;
     return 0;
 }
 
@@ -124,6 +133,21 @@ static void looks_begin_and_end_with_a_kernel(void **state)
     assert_false(RUNS(RESOURCES));
     monitoring_adopt(self);
     assert_true(RUNS(RESOURCES));
+}
+
+/* Whether the session goes on with another kernel or not: this is the one place
+ * where a kernel's group ends. */
+static void a_group_that_is_left_goes_to_the_registry(void **state)
+{
+    session_t *self = *state;
+
+    monitoring_begin(self, "");
+    monitoring_end(self);
+    DID("");
+    left = "a.1";
+    monitoring_end(self);
+    DID("LEFT a.1");
+    assert_false(RUNS(RESOURCES));
 }
 
 static void a_look_is_followed_by_another(void **state)
@@ -292,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(looks_begin_and_end_with_a_kernel),
+        TEST(a_group_that_is_left_goes_to_the_registry),
         TEST(a_look_is_followed_by_another),
         TEST(no_look_at_what_has_ended),
         TEST(a_session_without_a_kernel_is_not_looked_at),

@@ -90,6 +90,13 @@ static void a_limit_has_a_name(void **state)
     assert_string_equal(last->text, "memory");
 }
 
+static void a_group_that_is_left_has_its_name(void **state)
+{
+    notify_left(*state, "a.1");
+    assert_int_equal(last->kind, SESSION_LEFT);
+    assert_string_equal(last->text, "a.1");
+}
+
 static void an_end_has_a_reason(void **state)
 {
     notify_gone(*state, "memory", "too much");
@@ -118,6 +125,7 @@ int main(void)
         TEST(reports_have_a_kind),
         TEST(an_answer_has_its_token),
         TEST(a_limit_has_a_name),
+        TEST(a_group_that_is_left_has_its_name),
         TEST(an_end_has_a_reason),
         TEST(the_reader_is_touched_once_it_listens),
     };

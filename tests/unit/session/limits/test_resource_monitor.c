@@ -287,25 +287,29 @@ static int begin_group(void **state)
 
 static int end_group(void **state)
 {
-    resource_monitor_end(*state);
+    fake_group.cannot_remove = false;
+    assert_null(resource_monitor_end(*state));
     return end(state);
 }
 
 static void a_group_is_watched_until_the_end(void **state)
 {
+    cleanup_free char *left = NULL;
+
     assert_ptr_equal(resource_monitor_group(*state), &fake_group);
     assert_string_equal(spec.cgroup, "g");
     assert_int_equal(resource_monitor_base_ms(*state), 1000);
     resource_monitor_rest(*state);
     assert_int_equal(fake_group.rests, 1);
     fake_group.cannot_remove = true; /* logged */
-    resource_monitor_end(*state);
+    left = resource_monitor_end(*state);
+    assert_string_equal(left, "g");
     assert_int_equal(fake_group.kills, 1);
     assert_int_equal(fake_group.removals, 1);
     assert_int_equal(fake_group.destroyed, 1);
     assert_null(resource_monitor_group(*state));
     assert_null(spec.cgroup);
-    resource_monitor_end(*state);
+    assert_null(resource_monitor_end(*state));
     assert_int_equal(fake_group.kills, 1);
 }
 
@@ -402,7 +406,7 @@ static void without_a_group_processes_are_read(void **state)
 {
     resource_verdict_t verdict;
 
-    resource_monitor_end(*state);
+    assert_null(resource_monitor_end(*state));
     tree = (proc_tree_t){.memory = 512 * MIB, .cpu_us = 5000};
     resource_monitor_look(*state, 0, 0, &verdict); /* none is known */
     assert_int_equal(tree_reads, 0);
@@ -433,7 +437,7 @@ static void a_quiet_group_is_measured_rarely(void **state)
     for (int i = 0; i < 20; i++)
         next = resource_monitor_pace(*state, 0, true);
     assert_int_equal(next, 64000);
-    resource_monitor_end(*state);
+    assert_null(resource_monitor_end(*state));
     for (int i = 0; i < 20; i++)
         next = resource_monitor_pace(*state, 0, true);
     assert_int_equal(next, 8000);
