@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import socket
+import struct
 import threading
 import time
 from typing import Callable, Iterator
@@ -78,6 +79,11 @@ class Desk:
     def close(self) -> None:
         self.proxy.close()
         self.listener.close()
+
+
+def read_to_the_end(client: socket.socket) -> None:
+    while client.recv(65536):
+        pass
 
 
 def read_all(client: socket.socket) -> bytes:
@@ -291,6 +297,52 @@ def test_ends_a_silent_answer(servers: Servers, desks: Desks) -> None:
     desk = desks(Rules("http", "127.0.0.1", index.port), silence=0.3)
     desk.ask(f"GET http://127.0.0.1:{index.port}/ HTTP/1.1")
     assert desk.reports()[0].kind == "silent"
+    ended.set()
+
+
+def stop(client: socket.socket, ended: threading.Event) -> None:
+    ended.wait(LONG)
+
+
+def reset(client: socket.socket, ended: threading.Event) -> None:
+    now = struct.pack("ii", 1, 0)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+    client.close()
+
+
+def flood_on(client: socket.socket, ended: threading.Event) -> None:
+    while True:
+        client.sendall(bytes(65536))
+
+
+@pytest.mark.parametrize("go_on", [stop, reset, flood_on])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_an_answer_that_is_cut_looks_like_no_whole_one(
+    servers: Servers,
+    desks: Desks,
+    scheme: str,
+    go_on: Callable[[socket.socket, threading.Event], None],
+) -> None:
+    """Without a length, its end would be that of the connection."""
+    ended = threading.Event()
+
+    def serve(client: socket.socket) -> None:
+        client.recv(65536)
+        client.sendall(b"HTTP/1.1 200 OK\r\n\r\nhalf")
+        go_on(client, ended)
+
+    index = servers(serve)
+    desk = desks(Rules(scheme, "127.0.0.1", index.port), 1 << 20, 0.3)
+    place = f"127.0.0.1:{index.port}"
+    text = (
+        f"CONNECT {place} HTTP/1.1\r\n\r\nx"
+        if scheme == "https"
+        else f"GET http://{place}/ HTTP/1.1\r\n\r\n"
+    )
+    with desk.open() as client:
+        client.sendall(text.encode())
+        with pytest.raises(ConnectionResetError):
+            read_to_the_end(client)
     ended.set()
 
 

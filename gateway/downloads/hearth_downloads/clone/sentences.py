@@ -114,8 +114,7 @@ class Failure:
             if report.kind in ("limit", "host", "address"):
                 return self._explain_downgrade(report) or self.case.explain({})
         return (
-            self._explain_silence()
-            or self._explain_content()
+            self._explain_content()
             or self._explain_disk()
             or self._find(_REFUSED, Refused)
             or self._explain_proxy()
@@ -134,17 +133,6 @@ class Failure:
             f"{case.url.shown} redirects to http://{report.place}: what began "
             "with https does not go on without; ask for that URL itself"
         )
-
-    def _explain_silence(self) -> Optional[Fault]:
-        """Return that the proxy has ended an answer that went no further.
-
-        Without a length, its end is no fault for git: what has come of an
-        answer looks like a whole one, with less in it.
-        """
-        is_silent = any(one.kind == "silent" for one in self.case.reports)
-        if not is_silent or self.kind not in ("commit", "empty", "head", "old"):
-            return None
-        return self.case.explain({"kind": "broken", "reason": ""})
 
     def _explain_content(self) -> Optional[Fault]:
         """Return what the repository has not."""

@@ -199,7 +199,7 @@ class _Service:
             with client:
                 self._answer(client)
         except OSError:
-            pass  # the client has gone
+            pass  # the client or the host has gone
         except Exception as error:
             self._report(Report("dial", "the proxy", repr(error)))
         finally:
@@ -229,6 +229,11 @@ class _Service:
                 self._lead(request, client, upstream, rest)
             except Refusal as refusal:
                 self._report(refusal.report)
+                if refusal.report.kind != "head":  # that has an answer
+                    _reset_at_close(client)
+            except OSError:
+                _reset_at_close(client)
+                raise
 
     def _dial(self, request: Request) -> socket.socket:
         """Connect to the host; the address that is dialled is judged."""
@@ -382,6 +387,16 @@ class _Service:
             )
         except OSError:
             pass  # the worker has enough of them, or has gone
+
+
+def _reset_at_close(client: socket.socket) -> None:
+    """Let the client learn that the answer was cut.
+
+    An answer without a length ends with its connection: one that is closed as
+    usual would be a whole answer.
+    """
+    now = struct.pack("ii", 1, 0)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
 
 
 def _status(number: int, text: str) -> bytes:
