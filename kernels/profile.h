@@ -43,6 +43,8 @@ typedef struct {
     char **hosts; /* further hosts that files may come from */
     char **allow; /* names, "x*" for a beginning; empty: any */
     char **deny;  /* such names, which allow does not permit */
+    char *advisories;    /* owned; a file with versions that are malicious, or
+                            NULL */
     int64_t cooldown_ms; /* age before which a file is not taken; 0: none */
     uint64_t max_bytes;  /* of one session's packages, unpacked */
     uint64_t max_files;  /* of one session's packages */

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/capability.h"
 #include "gateway/config/config_tls.h"
+#include "gateway/config/packages_place.h"
 #include "gateway/config/tool_server_file.h"
 #include "notebooks/formats/redact.h"
 #include "sandbox/users/subid.h"
@@ -133,6 +134,20 @@ static void check_list(const profile_t *profile, const char *name,
     }
 }
 
+/* Reports a file that no worker can read. */
+static void check_advisories(const profile_t *profile, config_report_t *report)
+{
+    cleanup_free char *key =
+        mem_format("profile/%s/packages/advisories", profile->name);
+    cleanup_free char *at = config_report_prefix(report, key);
+
+    if (packages_place_lacks_advisories(profile))
+        config_report_warning(report,
+                              "%s%s = \"%.64s\": there is no such file, so no "
+                              "package can be added",
+                              at, key, profile->packages.advisories);
+}
+
 static void check_packages(const options_t *options, config_report_t *report)
 {
     for (size_t i = 0; i < options->profile_count; i++) {
@@ -142,6 +157,7 @@ static void check_packages(const options_t *options, config_report_t *report)
             continue;
         check_list(profile, "mount", profile->mount, report);
         check_list(profile, "readonly", profile->readonly, report);
+        check_advisories(profile, report);
     }
 }
 

@@ -100,6 +100,10 @@ const option_value_t option_profile_rows[] = {
     {.key = OF_PROFILE "packages/deny", .kind = VALUE_PACKAGES,
      .offset = AT(packages.deny), .initial = "",
      .help = "packages that no session gets; x* is all that begin so"},
+    {.key = OF_PROFILE "packages/advisories", .kind = VALUE_PATH,
+     .offset = AT(packages.advisories), .initial = "",
+     .help = "zip file of OSV records; versions that they call malicious are "
+             "refused"},
     {.key = OF_PROFILE "packages/cooldown", .kind = VALUE_DURATION,
      .offset = AT(packages.cooldown_ms), .min = 1000, .max = 3650 * DAY,
      .has_zero = true, .initial = "7d",

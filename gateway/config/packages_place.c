@@ -25,6 +25,14 @@ static bool is_program(const char *path)
            && access(path, X_OK) == 0;
 }
 
+bool packages_place_lacks_advisories(const profile_t *profile)
+{
+    const char *path = profile->packages.advisories;
+    struct stat about;
+
+    return path && !(stat(path, &about) == 0 && S_ISREG(about.st_mode));
+}
+
 static char *find_in_path(void)
 {
     const char *list = getenv("PATH");

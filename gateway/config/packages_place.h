@@ -15,4 +15,8 @@ bool packages_place_is_wanted(const options_t *options);
  * if there is none. */
 char *packages_place_uv(const options_t *options, const profile_t *profile);
 
+/* Returns true if the profile names advisories and that is no file: then
+ * nothing can be added. */
+bool packages_place_lacks_advisories(const profile_t *profile);
+
 #endif

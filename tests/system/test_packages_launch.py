@@ -369,12 +369,15 @@ def test_doctor_looks_for_uv_and_at_the_folder(tmp_path: Path) -> None:
     uv = tmp_path / "uv"
     config = tmp_path / "hearth.cfg"
     top = folder(gateway)
+    advisories = tmp_path / "osv.zip"
+    advisories.touch()
 
     def row() -> dict[str, str]:
         config.write_text(
             f"packages\n    dir = {top}\n    uv = {uv}\n"
             "profile\n    python3\n        packages\n"
             "            index = http://127.0.0.1:9/simple/\n"
+            f"            advisories = {advisories}\n"
         )
         done = gateway.run("doctor", "--json", "--config", str(config))
         found: list[dict[str, str]] = [
@@ -394,6 +397,11 @@ def test_doctor_looks_for_uv_and_at_the_folder(tmp_path: Path) -> None:
         uv.chmod(0o755)
         assert row()["state"] == "ok"
         assert str(uv) in row()["found"]
+        advisories.unlink()
+        assert row()["state"] == "warning"
+        assert f"{advisories} is not a file" in row()["found"]
+        assert "packages/advisories" in row()["advice"]
+        advisories.touch()
         assert not top.exists()
         top.mkdir()
         top.chmod(0o777)

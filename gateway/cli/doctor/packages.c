@@ -1,5 +1,5 @@
 /* Checks packages for hearth doctor: for each profile with an index, whether uv
- * exists, and whether the folder can be used. */
+ * exists, and whether the folder and the advisories can be used. */
 #include "gateway/cli/doctor/doctor.h"
 
 #include "base/buffer.h"
@@ -32,6 +32,12 @@ static void check_profile(report_t *report, const profile_t *profile)
                    "there is no uv beside %s and none in PATH, so sessions get "
                    "no packages",
                    profile->python);
+    else if (packages_place_lacks_advisories(profile))
+        doctor_add(report, name, FOUND_LACKS,
+                   "profile/<name>/packages/advisories in hearth.cfg(5) is the "
+                   "path of a zip file of OSV records",
+                   "%s is not a file, so sessions get no packages",
+                   profile->packages.advisories);
     else
         doctor_add(report, name, FOUND_OK, "", "%s, from %s, in %s", uv,
                    profile->packages.index, report->options->packages_dir);

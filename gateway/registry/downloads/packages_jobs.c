@@ -104,6 +104,14 @@ void packages_jobs_stop(packages_jobs_t *self)
     download_lane_stop(self->lists);
 }
 
+/* Returns the members of a job by which versions are judged. */
+static json_t *describe_judging(const profile_packages_t *packages)
+{
+    const char *advisories = packages->advisories;
+
+    return json_pack("{s:s}", "advisories", advisories ? advisories : "");
+}
+
 /* Returns what the worker gets (docs/design/PROTOCOL.downloads.md). */
 static json_t *describe(const packages_jobs_t *self,
                         const session_entry_t *entry, const json_t *content)
@@ -132,6 +140,7 @@ static json_t *describe(const packages_jobs_t *self,
                        (json_int_t) (packages->cooldown_ms / 1000), "max_bytes",
                        (json_int_t) packages->max_bytes, "max_files",
                        (json_int_t) packages->max_files, "uv", uv ? uv : ""));
+    json_object_update_new(job, describe_judging(packages));
     return job;
 }
 

@@ -216,6 +216,42 @@ static void nothing_else_is_shown_where_packages_are(void **state)
     assert_false(is_refused("profile/python3/mount", "/srv:/packages", false));
 }
 
+/* Returns what is said of the setting, lent; "" if nothing is. */
+static const char *said_of(const char *key, const char *value, bool has_index,
+                           bool *ret_is_error)
+{
+    static char text[1024];
+    cleanup_config_report config_report_t *report = config_report_new();
+    cleanup_options options_t *options = options_new();
+    const char *said;
+
+    set(options, "http/enabled", "no");
+    set(options, key, value);
+    if (has_index)
+        set(options, "profile/python3/packages/index", INDEX);
+    config_check(options, report);
+    said = config_report_at(report, 0, ret_is_error);
+    snprintf(text, sizeof text, "%s", said ? said : "");
+    return text;
+}
+
+static void says_that_there_are_no_advisories(void **state)
+{
+    const char *key = "profile/python3/packages/advisories";
+    cleanup_free char *path = inside("osv.zip");
+    bool is_error = true;
+    const char *text = said_of(key, path, true, &is_error);
+
+    (void) state;
+    if (!strstr(text, "there is no such file, so no package can be added"))
+        fail_msg("%s", text);
+    assert_false(is_error);
+    assert_string_equal(said_of(key, folder, false, &is_error), "");
+    assert_true(*said_of(key, folder, true, &is_error));
+    put_program("osv.zip", 0600);
+    assert_string_equal(said_of(key, path, true, &is_error), "");
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
@@ -226,6 +262,7 @@ int main(void)
         TEST(refuses_root_a_range_without_a_user_for_downloads),
         TEST(two_workers_have_two_folders),
         TEST(nothing_else_is_shown_where_packages_are),
+        TEST(says_that_there_are_no_advisories),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,7 @@ static void a_job_is_answered_when_its_worker_has(void **state)
 static void what_the_worker_gets(void **state)
 {
     static char allow[] = "a*", deny[] = "b", host[] = "files", uv[] = "/uv";
+    static char advisories[] = "/osv.zip";
     static char *lists[][2] = {{allow}, {deny}, {host}};
     const json_t *job;
     cleanup_free char *text = NULL;
@@ -49,6 +50,7 @@ static void what_the_worker_gets(void **state)
                              .allow = lists[0],
                              .deny = lists[1],
                              .hosts = lists[2],
+                             .advisories = advisories,
                              .cooldown_ms = 7000,
                              .max_bytes = 8,
                              .max_files = 9};
@@ -60,7 +62,8 @@ static void what_the_worker_gets(void **state)
     assert_ptr_equal(download_fakes.workers[0].start.profile, &fake_profile);
     text = json_dumps(job, JSON_SORT_KEYS);
     assert_string_equal(
-        text, "{\"accept\": [], \"allow\": [\"a*\"], \"cooldown\": 7, "
+        text, "{\"accept\": [], \"advisories\": \"/osv.zip\", \"allow\": "
+              "[\"a*\"], \"cooldown\": 7, "
               "\"deny\": [\"b\"], \"gid\": 8, \"hosts\": [\"files\"], "
               "\"index\": \"https://index/simple/\", \"mapper\": 4, "
               "\"max_bytes\": 8, \"max_files\": 9, \"names\": [\"six\"], "

@@ -8,6 +8,12 @@ from dataclasses import replace
 
 from hearth_downloads.core.faults import Conflict, Failed, Refused
 from hearth_downloads.core.gateway import Gateway
+from hearth_downloads.packages.advisories import (
+    NOTHING,
+    Advisories,
+    find_advisories,
+    read_advisories,
+)
 from hearth_downloads.packages.generations import Account, Generations, Package
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.judge import judge
@@ -20,6 +26,7 @@ from hearth_downloads.packages.requirement import (
 )
 from hearth_downloads.packages.resolve import (
     Resolver,
+    check_asked,
     check_name,
     keep_needed,
     parse,
@@ -70,12 +77,15 @@ class _Change:
             one.name: one.version for one in self.installed.values()
         }
         self.before = Account()
+        # None: they have to be read, which waits for other workers.
+        self.advisories: Advisories | None = NOTHING
 
     def run(self, new: dict[str, str]) -> bytes:
         """Make the change; `new` has requirements, or names to be removed."""
         is_add = self.job.order == "add"
         if is_add:
             # A request that changes nothing does not wait for other workers.
+            self.advisories = find_advisories(self.job)
             self.before = self.generations.read()
             requested = self._find_there(new)
             if requested == self.before.requested:
@@ -83,9 +93,13 @@ class _Change:
         self.stage.take_lock(self.gateway)
         self.generations.recover()
         self.before = self.generations.read()
-        requested = self._find_there(new) if is_add else None
-        if requested is not None:
-            return self._record(requested, new)
+        if is_add:
+            check = self.gateway.check
+            self.advisories = read_advisories(self.job, check)
+            check_asked(self.advisories, new)
+            requested = self._find_there(new)
+            if requested is not None:
+                return self._record(requested, new)
         self.stage.open(self.gateway)
         try:
             return self._make(new)
@@ -99,7 +113,12 @@ class _Change:
         """Return what is requested then if all of `new` is there, else None."""
         if self.before.generation and not self.generations.is_there():
             return None
-        if not all(map(self.job.permits, self.before.versions())):
+        there = self.before.versions()
+        if not all(map(self.job.permits, there)):
+            return None
+        if self.advisories is None or any(
+            self.advisories.find(name, there[name]) for name in there
+        ):
             return None
         return find_requested(new, self.before, self.profile)
 
@@ -127,6 +146,7 @@ class _Change:
         uv = Uv(self.job, self.gateway, rules, self.stage)
         try:
             resolver = Resolver(self.job, self.stage, uv, rules, self.installed)
+            resolver.advisories = self.advisories or NOTHING
             if self.job.order == "remove":
                 return self._reduce(resolver, requested, new)
             return self._resolve(resolver, requested, new)

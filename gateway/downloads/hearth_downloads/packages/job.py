@@ -22,6 +22,7 @@ class Job(BaseJob):
     deny: tuple[str, ...] = ()
     cooldown: int = 0  # seconds
     max_files: int = 100_000
+    advisories: str = ""  # path of a file with malicious versions; "": none
     uv: str = ""
 
     def setting(self, name: str) -> str:

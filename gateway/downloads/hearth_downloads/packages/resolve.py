@@ -16,6 +16,7 @@ from typing import Optional
 
 from hearth_downloads.core.faults import Conflict, Failed, Fault, Refused, clean
 from hearth_downloads.core.sandbox import Result
+from hearth_downloads.packages.advisories import NOTHING, Advisories
 from hearth_downloads.packages.generations import Package
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.profile import Installed
@@ -25,6 +26,7 @@ from hearth_downloads.packages.requirement import (
     is_version,
     matches,
     normalise,
+    split,
 )
 from hearth_downloads.packages.rules import Rules
 from hearth_downloads.packages.sentences import (
@@ -75,6 +77,7 @@ class Resolver:
         self.job = job
         self.stage = stage
         self.uv = uv
+        self.advisories = NOTHING
         self.installed = installed
         versions = {one.name: one.version for one in installed.values()}
         self.case = Case(job, rules, versions)
@@ -167,7 +170,7 @@ class Resolver:
         return explain(self.case, alone.output, self.uv.reports)
 
     def _check(self, pins: list[Pin], new: set[str]) -> None:
-        """Judge the whole by the operator's lists."""
+        """Judge the whole by the operator's lists and advisories."""
         if len(pins) > COUNT_MAX:
             raise Refused(
                 f"{len(pins)} packages would be needed, and the most is "
@@ -179,6 +182,7 @@ class Resolver:
             root = chain[0] if chain else pin.name
             try:
                 check_name(self.job, pin.name, chain)
+                check_version(self.advisories, pin, chain)
             except Refused as fault:
                 if root in new:
                     raise
@@ -257,6 +261,38 @@ def check_name(job: Job, name: str, chain: list[str]) -> None:
         raise Refused(
             f"{name}{needed} is not permitted here: {job.setting('allow')} "
             f"permits {clean(', '.join(job.allow), 300)}"
+        )
+
+
+def check_asked(advisories: Advisories, new: dict[str, str]) -> None:
+    """Refuse what is malicious whatever uv would find.
+
+    `new` has requirements by their names. It is all versions of a package, or
+    the only one that is asked for.
+    """
+    for name, text in new.items():
+        _, clauses = split(text)
+        pinned = re.fullmatch(r"==([^,*]+)", clauses)
+        if advisories.find_all(name):
+            check_version(advisories, Pin(name, "", (), ()), [])
+        elif pinned:
+            check_version(advisories, Pin(name, pinned[1], (), ()), [])
+
+
+def check_version(advisories: Advisories, pin: Pin, chain: list[str]) -> None:
+    """Refuse a version that is known to be malicious; `chain` as above."""
+    advice = advisories.find_all(pin.name)
+    if advice:
+        what, which, other = f'"{pin.name}"', "all of its versions are", ""
+    else:
+        advice = advisories.find(pin.name, pin.version)
+        what, which = f'"{pin.name}" {pin.version}', "it is"
+        other = "; ask for another version"
+    if advice:
+        needed = f", which is needed by {', by '.join(reversed(chain))},"
+        raise Refused(
+            f"{what}{needed * bool(chain)} refused: {advice.id} says that "
+            f"{which} malicious{other}"
         )
 
 

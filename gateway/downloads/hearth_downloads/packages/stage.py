@@ -1,6 +1,7 @@
 """The work folder, and in it the one that uv's sandbox sees as /workspace.
 
     lock            held by the one worker that writes
+    advisories/     what was read of the operator's (advisories.py)
     uv/             /workspace, made anew by each job
     uv/cache/       uv's cache, taken over from the job before
     uv/stage/       this job's: files that uv reads and writes, and `new`
@@ -42,6 +43,7 @@ ARCHIVE = "archive-v0"  # of the cache; one folder in it for each wheel
 CACHE_FACTOR = 4
 FILE_MAX = 16 << 20
 LOCK_SECONDS = 0.1
+ADVISORIES = "advisories"
 _LOCK = "lock"
 _SPACE = "uv"
 _CACHE = "cache"
@@ -135,7 +137,8 @@ class Stage:
         if before:
             self._take_over(before)
         for name in os.listdir(self.work):
-            if name not in (_LOCK, _SPACE):  # left by a worker that was killed
+            # Others were left by a worker that was killed.
+            if name not in (_LOCK, _SPACE, ADVISORIES):
                 remove(name, self.work, self.work)
 
     def _take_over(self, before: str) -> None:
