@@ -27,6 +27,7 @@
 #include "sandbox/launch/mounts.h"
 #include "sandbox/launch/namespaces.h"
 #include "sandbox/launch/privileges.h"
+#include "sandbox/launch/proc_mount.h"
 #include "sandbox/launch/process.h"
 #include "sandbox/launch/rlimits.h"
 
@@ -89,11 +90,11 @@ static const step_t builder_steps[] = {
     {"tmp", mounts_make_tmp, ALWAYS},
     {"read-only places", mounts_attach_sources, ALWAYS},
     {"devices", mounts_make_devices, ALWAYS},
-    {"proc", mounts_make_proc, ALWAYS},
-    {"user namespaces inside", mounts_forbid_user_namespaces, WALL_NESTED},
+    {"proc", proc_mount_make, ALWAYS},
+    {"user namespaces inside", proc_mount_forbid_user_namespaces, WALL_NESTED},
     {"workspace", mounts_attach_workspace, ALWAYS},
     {"enter root", mounts_enter_root, ALWAYS},
-    {"covers of /proc", mounts_cover_proc, WALL_PROC},
+    {"covers of /proc", proc_mount_cover, WALL_PROC},
     {"loopback", namespaces_raise_loopback, ALWAYS},
     {"hostname", namespaces_set_hostname, WALL_UTS},
     {"landlock rules", landlock_describe, WALL_LANDLOCK},
