@@ -4,7 +4,7 @@
  * the place where it really leads is mounted. Runs in the caller, mounts
  * nothing. */
 #include "sandbox/description/bind_sources.h"
-#include "sandbox/policy/inside.h"
+#include "sandbox/description/place.h"
 
 #include "base/buffer.h"
 
@@ -35,21 +35,6 @@ static const char *const optional[] = {
     "/etc/python3.12",      "/etc/python3.13",
     "/etc/services",        "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf", "/etc/timezone",
-};
-
-/* Places that the sandbox makes itself; `below`: with everything in them. */
-static const struct {
-    const char *path;
-    bool below;
-} own[] = {
-    {"/dev", true},
-    {"/etc", false},
-    {"/proc", true},
-    {"/sys", true},
-    {"/var/tmp", true},
-    {"/tmp", false},
-    {SANDBOX_WORKSPACE, true},
-    {"/run", false},
 };
 
 static void source_clear(bind_source_t *self)
@@ -104,30 +89,10 @@ void mounts_init(mounts_t *self)
     }
 }
 
-/* Returns true if `path` is `top` or is in it. */
-static bool is_beneath(const char *path, const char *top)
-{
-    size_t length = strlen(top);
-
-    return strncmp(path, top, length) == 0
-           && (path[length] == '\0' || path[length] == '/');
-}
-
 static bool is_covered(const mounts_t *self, const char *path)
 {
     for (size_t i = 0; i < self->source_count; i++)
-        if (is_beneath(path, bind_source_place(&self->sources[i])))
-            return true;
-    return false;
-}
-
-static bool is_own(const char *path)
-{
-    if (path[0] == '\0')
-        return true;
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        if (own[i].below ? is_beneath(path, own[i].path)
-                         : strcmp(path, own[i].path) == 0)
+        if (place_is_beneath(path, bind_source_place(&self->sources[i])))
             return true;
     return false;
 }
@@ -151,7 +116,7 @@ static void drop_beneath(mounts_t *self, const char *path)
     size_t kept = 0;
 
     for (size_t i = 0; i < self->source_count; i++)
-        if (is_beneath(bind_source_place(&self->sources[i]), path))
+        if (place_is_beneath(bind_source_place(&self->sources[i]), path))
             source_clear(&self->sources[i]);
         else
             self->sources[kept++] = self->sources[i];
@@ -163,7 +128,7 @@ static int add_place(mounts_t *self, const char *path, fault_t *fault)
     cleanup_fd int fd = -1;
     struct stat seen;
 
-    if (is_own(path))
+    if (place_is_own(path))
         return fault_set(fault, EINVAL,
                          "sandbox: %s cannot be shown: the sandbox has its own",
                          path[0] == '\0' ? "/" : path);
@@ -285,40 +250,18 @@ int mounts_add(mounts_t *self, const char *path, fault_t *fault)
     return add_place(self, walk.done, fault);
 }
 
-/* No part of it is "", "." or "..", so what is compared is what is meant. */
-static bool is_plain(const char *path)
-{
-    if (path[0] != '/' || strlen(path) >= PATH_MAX)
-        return false;
-    for (const char *part = path + 1;; part++) {
-        size_t length = strcspn(part, "/");
-
-        if (length == 0 || (length == 1 && part[0] == '.')
-            || (length == 2 && part[0] == '.' && part[1] == '.'))
-            return false;
-        part += length;
-        if (*part == '\0')
-            return true;
-    }
-}
-
-/* Returns true if one of the paths is in the other. */
-static bool do_overlap(const char *path, const char *other)
-{
-    return is_beneath(path, other) || is_beneath(other, path);
-}
-
 /* Returns a mount at the place of the target, NULL if there is none. */
 static const char *find_in_the_way(const mounts_t *self, const char *target)
 {
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        if (do_overlap(target, own[i].path))
-            return own[i].path;
+    const char *own = place_find_own(target);
+
+    if (own != NULL)
+        return own;
     for (size_t i = 0; i < self->source_count; i++)
-        if (do_overlap(target, bind_source_place(&self->sources[i])))
+        if (place_overlaps(target, bind_source_place(&self->sources[i])))
             return bind_source_place(&self->sources[i]);
     for (size_t i = 0; i < self->link_count; i++)
-        if (do_overlap(target, self->links[i].path))
+        if (place_overlaps(target, self->links[i].path))
             return self->links[i].path;
     return NULL;
 }
@@ -328,7 +271,7 @@ static int check_target(const mounts_t *self, const char *target,
 {
     const char *there;
 
-    if (!is_plain(target))
+    if (!place_is_plain(target))
         return fault_set(fault, EINVAL,
                          "sandbox: %s is not a place for a mount: it must be "
                          "absolute, and without //, . and ..",
@@ -344,13 +287,13 @@ static int check_source(const char *source, fault_t *fault)
 {
     static const char *const refused[] = {"/dev", "/proc", "/sys"};
 
-    if (!is_plain(source))
+    if (!place_is_plain(source))
         return fault_set(fault, EINVAL,
                          "sandbox: %s cannot be mounted: a source is absolute, "
                          "without //, . and .., and not /",
                          source);
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
-        if (is_beneath(source, refused[i]))
+        if (place_is_beneath(source, refused[i]))
             return fault_set(fault, EINVAL,
                              "sandbox: %s cannot be mounted: nothing of the "
                              "host's %s is shown",

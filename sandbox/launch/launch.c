@@ -24,6 +24,7 @@
 #include "sandbox/launch/call.h"
 #include "sandbox/launch/clone.h"
 #include "sandbox/launch/landlock.h"
+#include "sandbox/launch/launch_check.h"
 #include "sandbox/launch/mounts.h"
 #include "sandbox/launch/namespaces.h"
 #include "sandbox/launch/privileges.h"
@@ -306,38 +307,6 @@ static void enter_payload(entry_t *entry)
         close(entry->launch->status_fd);
 }
 
-static int check(const sandbox_launch_t *launch, bool privileged,
-                 fault_t *fault)
-{
-    if (launch->workspace_fd < 3 || launch->link_fd < 3 || launch->init_fd < 3
-        || launch->status_fd < 3)
-        return fault_set(fault, EBADF,
-                         "sandbox: a launch needs four descriptors above 2");
-    if (launch->cgroup_count > GROUPS_MAX
-        || (launch->is_cgroup_folder && launch->cgroup_count != 1))
-        return fault_set(fault, EINVAL,
-                         "sandbox: a control group has one folder, or at most "
-                         "%d files",
-                         GROUPS_MAX);
-    if (launch->mapper_fd != 0 && launch->mapper_fd < 3)
-        return fault_set(fault, EBADF, "sandbox: no descriptor of a mapper");
-    if (privileged && (launch->host_uid == 0 || launch->host_gid == 0))
-        return fault_set(fault, EPERM,
-                         "sandbox: a kernel never runs as root: give it a user "
-                         "and group of its own");
-    if (!privileged && launch->init_uid != 0)
-        return fault_set(fault, EPERM,
-                         "sandbox: only root, or a process with CAP_SETUID and "
-                         "CAP_SETGID, can give pid 1 a user of its own");
-    if (!privileged
-        && (launch->host_uid != geteuid() || launch->host_gid != getegid()))
-        return fault_set(
-            fault, EPERM,
-            "sandbox: only root, or a process with CAP_SETUID and CAP_SETGID, "
-            "can give a kernel another user than its own");
-    return 0;
-}
-
 static void launch_clear(launch_t *self)
 {
     clone_clear(&self->init);
@@ -355,7 +324,8 @@ static int prepare(launch_t *self, fault_t *fault)
     int pipe_fds[2];
     int r;
 
-    if ((r = check(self->entry.launch, self->entry.privileged, fault)) < 0
+    if ((r = launch_check(self->entry.launch, self->entry.privileged, fault))
+            < 0
         || (r = clone_make_stack(&self->init, STACK_BYTES, true, fault)) < 0
         || (r = clone_make_stack(&self->builder, BUILDER_STACK, false, fault))
                < 0)
