@@ -253,7 +253,8 @@ def test_what_is_recorded(gateway: Fetching, session: Session) -> None:
         )
 
     wait_for(is_in_journal, "a record in the journal")
-    gateway.run("clone", session.id, f"{HOST}/refused?k=secret")
+    done = gateway.run("clone", session.id, f"{HOST}/refused?k=secret")
+    assert (done.returncode, done.stdout) == (1, "")
     record = wait_record(
         gateway, event="fetch", outcome="refused", session=session.id
     )

@@ -2,20 +2,43 @@
  * leaves nothing of it when it ends. */
 #include "gateway/files/actor.h"
 
+#include "gateway/files/place.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/test.h"
 #include "tests/lib/tree_file.h"
 
+#include <semaphore.h>
 #include <sys/stat.h>
 
 #define DEADLINE_MS 60000 /* for a thread that has little to do */
 
 static files_t *files;
+static bool is_held; /* a tree that has begun waits for `go_on` */
+static sem_t go_on;
+
+/* The linker replaces the real function by this (--wrap). */
+int __wrap_place_tree(files_thread_t *self, const file_request_t *request,
+                      int *file_p, fault_t *fault);
+int __real_place_tree(files_thread_t *self, const file_request_t *request,
+                      int *file_p, fault_t *fault);
+
+/* In the files thread. */
+int __wrap_place_tree(files_thread_t *self, const file_request_t *request,
+                      int *file_p, fault_t *fault)
+{
+    int r = __real_place_tree(self, request, file_p, fault);
+
+    if (is_held)
+        sem_wait(&go_on);
+    return r;
+}
 
 static int begin(void **state)
 {
     cleanup_free char *workspace = NULL;
 
+    is_held = false;
+    sem_init(&go_on, 0, 0);
     if (make_folder(state) < 0)
         return -1;
     workspace = inside("workspace");
@@ -28,6 +51,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     files_destroy(&files);
+    sem_destroy(&go_on);
     return remove_folder(state);
 }
 
@@ -101,6 +125,39 @@ static void a_tree_and_a_file(void **state)
     was_placed(7, "error");
 }
 
+/* The thread learns of it in the middle of the tree, and of nothing else. */
+static void what_is_given_up_leaves_nothing(void **state)
+{
+    cleanup_buffer buffer_t tree = BUFFER_EMPTY;
+
+    (void) state;
+    is_held = true;
+    tree_files(&tree, "f", 400);
+    tree_text(&tree, 'e', "", "");
+    place(true, 5, &tree);
+    files_give_up(files, 6); /* there is none */
+    files_give_up(files, 5);
+    sem_post(&go_on);
+    {
+        cleanup_files_news files_news_t *news = next_placed();
+
+        assert_int_equal(news->number, 5);
+        assert_string_equal(
+            json_string_value(json_object_get(news->answer, "ename")),
+            "FileCancelled");
+    }
+    assert_int_equal(type_of("workspace/tree"), 0);
+    place(false, 6, &tree);
+    was_placed(6, "ok");
+    {
+        cleanup_free char *file = inside("workspace/file");
+        cleanup_free char *workspace = inside("workspace");
+
+        assert_int_equal(unlink(file), 0);
+        assert_int_equal(rmdir(workspace), 0); /* nothing hidden is in it */
+    }
+}
+
 static void the_end_of_the_thread_leaves_nothing(void **state)
 {
     cleanup_buffer buffer_t tree = BUFFER_EMPTY;
@@ -118,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
         TEST(a_tree_and_a_file),
+        TEST(what_is_given_up_leaves_nothing),
         TEST(the_end_of_the_thread_leaves_nothing),
     };
 

@@ -21,7 +21,7 @@ static bool has_group, was_slow;
 static uint64_t compactions;
 static unsigned rests;
 static const char *left; /* by the end of the group; or NULL */
-static char noted[200]; /* the last note in the journal */
+static char noted[200];  /* the last note in the journal */
 
 void __wrap_resource_monitor_look(resource_monitor_t *self, pid_t pid,
                                   int64_t cell, resource_verdict_t *ret);

@@ -122,12 +122,9 @@ static void the_reader_is_touched_once_it_listens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(reports_have_a_kind),
-        TEST(an_answer_has_its_token),
-        TEST(a_limit_has_a_name),
-        TEST(a_group_that_is_left_has_its_name),
-        TEST(an_end_has_a_reason),
-        TEST(the_reader_is_touched_once_it_listens),
+        TEST(reports_have_a_kind), TEST(an_answer_has_its_token),
+        TEST(a_limit_has_a_name),  TEST(a_group_that_is_left_has_its_name),
+        TEST(an_end_has_a_reason), TEST(the_reader_is_touched_once_it_listens),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
