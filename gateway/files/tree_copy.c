@@ -3,6 +3,7 @@
  * files. */
 #include "gateway/files/tree_copy.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "gateway/files/hidden_folder.h"
 #include "workspace/beneath.h"
@@ -14,7 +15,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define STEP_ENTRIES 64 /* or COPIES_STEP bytes: then requests are served */
+/* Then requests are served; or after COPIES_STEP bytes. */
+#define STEP_ENTRIES 64
+#define STEP_MS      20 /* a disk that is busy takes many ms for an entry */
 
 typedef struct {
     tree_reader_t *reader;   /* owned */
@@ -149,18 +152,20 @@ static int write_piece(work_t *self, size_t *bytes_left, fault_t *fault)
 static int step(void *work, buffer_t *piece, fault_t *fault)
 {
     work_t *self = work;
+    int64_t deadline = clock_monotonic_ms() + STEP_MS;
     size_t bytes_left = COPIES_STEP;
-    int r = 0;
+    int entries = 0, r;
 
     (void) piece;
-    for (int entries = 0; r == 0 && entries < STEP_ENTRIES && bytes_left;) {
+    do {
         if (self->file >= 0) {
             r = write_piece(self, &bytes_left, fault);
         } else {
             r = make_next(self, fault);
             entries++;
         }
-    }
+    } while (r == 0 && entries < STEP_ENTRIES && bytes_left
+             && clock_monotonic_ms() < deadline);
     return r;
 }
 

@@ -1,7 +1,7 @@
-/* The files thread without a thread: what it copies goes on when the test says
- * so, and its news and records are deeds. A folder with a workspace of session
- * "aa1" and a folder outside of it. A test that links this wraps what it fakes
- * (tests/Makemodule.am). */
+/* The files thread without a thread and a clock: what it copies goes on when
+ * the test says so, and its news and records are deeds. A folder with a
+ * workspace of session "aa1" and a folder outside of it. A test that links this
+ * wraps what it fakes (tests/Makemodule.am). */
 #ifndef HEARTH_TESTS_LIB_FILES_RIG_H
 #define HEARTH_TESTS_LIB_FILES_RIG_H
 
@@ -15,6 +15,8 @@
 #define RIG_GID 54322
 
 extern files_thread_t files_rig;
+/* How much later each look at the clock is than the one before; 0 at first. */
+extern int64_t files_rig_look_ms;
 
 /* Makes all; a setup and a teardown of cmocka's. */
 int files_rig_begin(void **state);

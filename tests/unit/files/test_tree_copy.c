@@ -155,6 +155,27 @@ static void is_made_in_steps(void **state)
     assert_in_range(files_rig_finish(), 5, 20);
 }
 
+/* On a disk that is busy; a step makes one entry at least. */
+static void a_step_that_takes_long_is_ended(void **state)
+{
+    static const struct {
+        int64_t look_ms;
+        unsigned least, most; /* steps */
+    } cases[] = {{3, 15, 60}, {5000, 100, 400}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cleanup_free char *path = mem_format("slow-%zu", i);
+        cleanup_buffer buffer_t tree = BUFFER_EMPTY;
+
+        files_rig_look_ms = cases[i].look_ms;
+        tree_files(&tree, "f", 100);
+        files_rig_place_tree(5, &tree, path, 400, 100);
+        assert_in_range(files_rig_finish(), cases[i].least, cases[i].most);
+        files_rig_was_placed();
+    }
+}
+
 static void a_tree_that_is_given_up_leaves_nothing(void **state)
 {
     cleanup_buffer buffer_t tree = BUFFER_EMPTY;
@@ -289,6 +310,7 @@ int main(void)
         TEST(what_is_in_the_way_is_seen_early),
         TEST(what_comes_into_the_way_is_kept),
         TEST(is_made_in_steps),
+        TEST(a_step_that_takes_long_is_ended),
         TEST(a_tree_that_is_given_up_leaves_nothing),
         TEST(a_big_file_is_given_up),
         TEST(the_end_of_the_thread_leaves_nothing),
