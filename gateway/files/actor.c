@@ -34,6 +34,7 @@ typedef struct {
 typedef enum {
     FILES_ASK,     /* request, session, workspace, limits */
     FILES_PLACE,   /* file, who, content, number, is_tree; and as FILES_ASK */
+    FILES_PROBE,   /* as FILES_PLACE, without a file */
     FILES_GIVE_UP, /* number */
     FILES_WATCH,   /* session, workspace, limits */
     FILES_UNWATCH, /* session */
@@ -148,6 +149,17 @@ static void on_ask(files_thread_t *self, files_message_t *message)
         files_answer(self, news, take_ptr(news->answer), r, &fault);
 }
 
+/* Begins what the message asks for, or answers it at once. */
+static int place(files_thread_t *self, files_message_t *message,
+                 const file_request_t *request, fault_t *fault)
+{
+    if (message->kind == FILES_PROBE)
+        return place_probe(self, request, message->is_tree, fault);
+    if (message->is_tree)
+        return place_tree(self, request, &message->file, fault);
+    return place_file(self, request, &message->file, fault);
+}
+
 static void on_place(files_thread_t *self, files_message_t *message)
 {
     files_news_t *news = mem_new(sizeof *news);
@@ -158,15 +170,14 @@ static void on_place(files_thread_t *self, files_message_t *message)
     fault_t fault = {0};
     int r;
 
-    news->word = FILES_PLACED;
+    news->word = message->kind == FILES_PROBE ? FILES_PROBED : FILES_PLACED;
     news->number = message->number;
     quota_meet(self, message->session, message->workspace, message->limits);
-    r = message->is_tree ? place_tree(self, &request, &message->file, &fault)
-                         : place_file(self, &request, &message->file, &fault);
+    r = place(self, message, &request, &fault);
     if (r == FILES_LATER)
         copies_expect(self, news);
     else
-        files_answer(self, news, NULL, r, &fault);
+        files_answer(self, news, json_object(), r, &fault);
 }
 
 static int on_message(zloop_t *loop, zsock_t *pipe, void *arg)
@@ -182,6 +193,7 @@ static int on_message(zloop_t *loop, zsock_t *pipe, void *arg)
         on_ask(self, message);
         break;
     case FILES_PLACE:
+    case FILES_PROBE:
         on_place(self, message);
         break;
     case FILES_GIVE_UP:
@@ -305,23 +317,37 @@ bool files_ask(files_t *self, message_t **request_p, const char *session,
     return true;
 }
 
-bool files_place(files_t *self, const files_place_t *place, int *file_p)
+static bool send_place(files_t *self, files_message_kind_t kind,
+                       const files_place_t *place, int file)
 {
     files_message_t *message;
 
     if (self->waiting >= WAITING_MAX)
         return false;
     self->waiting++;
-    message = files_message_new(FILES_PLACE, place->session, place->workspace,
+    message = files_message_new(kind, place->session, place->workspace,
                                 place->limits);
-    message->file = *file_p;
-    *file_p = -1;
+    message->file = file;
     message->who = mem_text(place->who);
     message->content = place->content;
     message->number = place->number;
     message->is_tree = place->is_tree;
     handover_send(self->actor, message);
     return true;
+}
+
+bool files_place(files_t *self, const files_place_t *place, int *file_p)
+{
+    bool is_sent = send_place(self, FILES_PLACE, place, *file_p);
+
+    if (is_sent)
+        *file_p = -1;
+    return is_sent;
+}
+
+bool files_probe(files_t *self, const files_place_t *place)
+{
+    return send_place(self, FILES_PROBE, place, -1);
 }
 
 void files_give_up(files_t *self, uint64_t number)
@@ -351,7 +377,9 @@ files_news_t *files_receive(files_t *self)
 {
     files_news_t *news = handover_receive(self->actor);
 
-    if (news && (news->word == FILES_ANSWER || news->word == FILES_PLACED))
+    if (news
+        && (news->word == FILES_ANSWER || news->word == FILES_PLACED
+            || news->word == FILES_PROBED))
         self->waiting--;
     return news;
 }

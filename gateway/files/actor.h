@@ -33,7 +33,8 @@ typedef struct {
     const char *who;       /* asked for it, as the audit log names it */
     files_limits_t limits;
     json_t *content; /* taken: `path`, `details`, `journaled`; see place.h.
-                        A tree's also has `usage` {bytes, files} */
+                        A tree's also has `usage` {bytes, files}. For a probe
+                        `path` alone */
     uint64_t number; /* which the news has */
     bool is_tree;    /* the file is a tree file, and `path` a folder to make */
 } files_place_t;
@@ -42,6 +43,10 @@ typedef struct {
  * describes. FILES_PLACED is the news of it. Returns false, and takes nothing,
  * if too many requests wait. */
 bool files_place(files_t *self, const files_place_t *place, int *file_p);
+/* Asks whether such a file or tree could be placed now, as far as that can be
+ * known before it is there. Nothing is made; FILES_PROBED is the news. Returns
+ * false, and takes nothing, if too many requests wait. */
+bool files_probe(files_t *self, const files_place_t *place);
 /* Gives up the file or tree of that number, if it is being made. Its news comes
  * as otherwise, with an answer that says which came first. */
 void files_give_up(files_t *self, uint64_t number);

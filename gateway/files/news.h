@@ -12,6 +12,7 @@ typedef enum {
     FILES_ANSWER, /* request, answer, data */
     FILES_DONE,   /* session, note: something was done with a file of it */
     FILES_PLACED, /* number, answer */
+    FILES_PROBED, /* number, answer */
     FILES_FULL,   /* session, text: the workspace holds more than it may */
 } files_word_t;
 
@@ -19,7 +20,7 @@ typedef enum {
 typedef struct {
     files_word_t word;
     message_t *request;
-    uint64_t number; /* of a file that was placed */
+    uint64_t number; /* of what was placed or probed */
     json_t *answer;
     buffer_t data; /* of a file, to go with the answer */
     char session[64];

@@ -12,7 +12,9 @@
 
 /* Counts the folders above the path that are not there. */
 uint64_t parents_count_missing(int root, const char *path);
-/* Makes the folders above the path. */
+/* Refuses a path above which something is that is no folder; makes nothing. */
+int parents_check(int root, const char *path, fault_t *fault);
+/* Makes the folders above the path, unless parents_check refuses it. */
 int parents_make(int root, const char *path, fault_t *fault);
 /* Removes the last `count` folders above the path, as far as they are empty. */
 void parents_remove(int root, const char *path, uint64_t count);

@@ -19,6 +19,8 @@
 #define BYTES_MAX   (UINT64_C(1) << 60)
 #define ENTRIES_MAX (UINT64_C(1) << 40)
 
+#define SMALLEST_FILE 1 /* bytes of a file whose size is not known yet */
+
 static int refuse_folder(int root, const char *path, fault_t *fault)
 {
     struct stat about;
@@ -33,17 +35,45 @@ static int refuse_folder(int root, const char *path, fault_t *fault)
                      path, path);
 }
 
-/* Looks whether there is room before anything is made. */
-static int admit(files_thread_t *self, const file_request_t *request, int file,
-                 uint64_t folders, fault_t *fault)
-{
-    struct stat about;
+/* Where something is to come. */
+typedef struct {
+    char *path;       /* owned; bytes */
+    int root;         /* owned; the workspace */
+    uint64_t folders; /* above the path that are missing */
+} spot_t;
 
-    if (fstat(file, &about) < 0)
-        return fault_errno(fault, "stat");
+static void spot_clear(spot_t *self)
+{
+    free(self->path);
+    if (self->root >= 0)
+        close(self->root);
+}
+
+#define cleanup_spot CLEANUP(spot_clear)
+
+/* Finds the spot that the request names. Refuses what is in the way there. */
+static int find_spot(const file_request_t *request, bool is_tree, spot_t *spot,
+                     fault_t *fault)
+{
+    int r;
+
+    if ((r = files_path(request->content, "path", &spot->path, fault)) < 0
+        || (r = files_root(request, &spot->root, fault)) < 0)
+        return r;
+    r = (is_tree ? hidden_folder_check_target
+                 : refuse_folder)(spot->root, spot->path, fault);
+    if (r == 0)
+        spot->folders = parents_count_missing(spot->root, spot->path);
+    return r;
+}
+
+/* Looks whether there is room for a file of that size and for its folders. */
+static int admit_file(files_thread_t *self, const file_request_t *request,
+                      uint64_t stored, uint64_t folders, fault_t *fault)
+{
     return quota_check(
         self, request->session,
-        (usage_t){.bytes = copy_stored(&about) + folders * PARENTS_FOLDER_BYTES,
+        (usage_t){.bytes = stored + folders * PARENTS_FOLDER_BYTES,
                   .files = 1 + folders},
         fault);
 }
@@ -51,35 +81,35 @@ static int admit(files_thread_t *self, const file_request_t *request, int file,
 int place_file(files_thread_t *self, const file_request_t *request, int *file_p,
                fault_t *fault)
 {
-    cleanup_free char *to = NULL;
-    cleanup_fd int root = -1;
-    uint64_t folders;
-    int r;
+    cleanup_spot spot_t spot = {.root = -1};
+    struct stat about;
+    int r = find_spot(request, false, &spot, fault);
 
-    if ((r = files_path(request->content, "path", &to, fault)) < 0
-        || (r = files_root(request, &root, fault)) < 0
-        || (r = refuse_folder(root, to, fault)) < 0)
+    if (r < 0)
         return r;
-    folders = parents_count_missing(root, to);
-    if ((r = admit(self, request, *file_p, folders, fault)) < 0
-        || (r = parents_make(root, to, fault)) < 0)
+    if (fstat(*file_p, &about) < 0)
+        return fault_errno(fault, "stat");
+    if ((r = admit_file(self, request, copy_stored(&about), spot.folders,
+                        fault))
+            < 0
+        || (r = parents_make(spot.root, spot.path, fault)) < 0)
         return r;
     const copy_plan_t plan = {
         .file_p = file_p,
-        .to_root = root,
-        .to = to,
+        .to_root = spot.root,
+        .to = spot.path,
         .details = json_object_get(request->content, "details"),
         .journaled = json_object_get(request->content, "journaled"),
         .replaces = true,
         .is_into_workspace = true,
-        .folders = folders,
+        .folders = spot.folders,
         .what = "fetch",
         .admit = copy_admit,
         .done = copy_done,
     };
     r = copy_new(self, request, &plan, fault);
     if (r < 0)
-        parents_remove(root, to, folders);
+        parents_remove(spot.root, spot.path, spot.folders);
     return r;
 }
 
@@ -123,17 +153,11 @@ static usage_t on_disk(usage_t announced, uint64_t folders)
                      .files = entries};
 }
 
-/* Looks at everything that can be known before anything is made. */
 static int admit_tree(files_thread_t *self, const file_request_t *request,
-                      const tree_copy_plan_t *plan, fault_t *fault)
+                      usage_t announced, uint64_t folders, fault_t *fault)
 {
-    int r;
-
-    if ((r = copies_admit(self, fault)) < 0
-        || (r = hidden_folder_check_target(plan->root, plan->path, fault)) < 0)
-        return r;
-    return quota_check(self, request->session,
-                       on_disk(plan->announced, plan->new_parents), fault);
+    return quota_check(self, request->session, on_disk(announced, folders),
+                       fault);
 }
 
 static int begin_tree(const tree_copy_plan_t *plan, int *file_p,
@@ -152,8 +176,7 @@ static int begin_tree(const tree_copy_plan_t *plan, int *file_p,
 int place_tree(files_thread_t *self, const file_request_t *request, int *file_p,
                fault_t *fault)
 {
-    cleanup_free char *path = NULL;
-    cleanup_fd int root = -1;
+    cleanup_spot spot_t spot = {.root = -1};
     tree_copy_plan_t plan = {0};
     copies_start_t start = {
         .kind = &tree_copy_kind,
@@ -164,16 +187,32 @@ int place_tree(files_thread_t *self, const file_request_t *request, int *file_p,
     int r;
 
     if ((r = read_announced(request->content, &plan.announced, fault)) < 0
-        || (r = files_path(request->content, "path", &path, fault)) < 0
-        || (r = files_root(request, &root, fault)) < 0)
+        || (r = copies_admit(self, fault)) < 0
+        || (r = find_spot(request, true, &spot, fault)) < 0
+        || (r = admit_tree(self, request, plan.announced, spot.folders, fault))
+               < 0)
         return r;
-    plan.root = root;
-    plan.path = start.path = path;
-    plan.new_parents = parents_count_missing(root, path);
-    if ((r = admit_tree(self, request, &plan, fault)) < 0
-        || (r = begin_tree(&plan, file_p, &start.work, fault)) < 0)
+    plan.root = spot.root;
+    plan.path = start.path = spot.path;
+    plan.new_parents = spot.folders;
+    if ((r = begin_tree(&plan, file_p, &start.work, fault)) < 0)
         return r;
     start.usage = on_disk(plan.announced, plan.new_parents);
     copies_add(self, request, &start);
     return FILES_LATER;
+}
+
+/* --- Before it has come --- */
+
+int place_probe(files_thread_t *self, const file_request_t *request,
+                bool is_tree, fault_t *fault)
+{
+    cleanup_spot spot_t spot = {.root = -1};
+    int r = find_spot(request, is_tree, &spot, fault);
+
+    if (r < 0)
+        return r;
+    r = is_tree ? admit_tree(self, request, (usage_t){0}, spot.folders, fault)
+                : admit_file(self, request, SMALLEST_FILE, spot.folders, fault);
+    return r < 0 ? r : parents_check(spot.root, spot.path, fault);
 }

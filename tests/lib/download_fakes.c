@@ -30,6 +30,7 @@ __wrap_download_process_progress(const download_process_t *self);
 int __wrap_download_process_take_file(download_process_t *self);
 const char *__wrap_fetch_folder_work(const fetch_folder_t *self);
 bool __wrap_files_place(files_t *self, const files_place_t *place, int *file_p);
+bool __wrap_files_probe(files_t *self, const files_place_t *place);
 void __wrap_files_give_up(files_t *self, uint64_t number);
 void __wrap_download_process_destroy(download_process_t **self_p);
 download_users_t __wrap_launch_users_of_downloads(const launch_users_t *self);
@@ -164,6 +165,24 @@ bool __wrap_files_place(files_t *self, const files_place_t *place, int *file_p)
     return true;
 }
 
+bool __wrap_files_probe(files_t *self, const files_place_t *place)
+{
+    cleanup_free char *text = json_dumps(place->content, JSON_SORT_KEYS);
+
+    (void) self;
+    if (rig_outside.is_files_busy)
+        return false;
+    if (download_fakes.holds_probes)
+        deeds_note("probe %sfor %s in %s of %s, %u bytes: %s",
+                   place->is_tree ? "a tree " : "", place->who,
+                   place->workspace, place->session,
+                   (unsigned) place->limits.bytes, text);
+    json_decref(place->content);
+    assert_in_range(download_fakes.probe_count, 0, DOWNLOAD_WORKERS_MAX - 1);
+    download_fakes.probes[download_fakes.probe_count++] = place->number;
+    return true;
+}
+
 void __wrap_files_give_up(files_t *self, uint64_t number)
 {
     (void) self;
@@ -204,6 +223,8 @@ int download_fakes_begin(void **state)
 
     download_fakes.file = -1;
     download_fakes.placed = 0;
+    download_fakes.holds_probes = false;
+    download_fakes.probe_count = 0;
     download_fakes_add_session("aa1");
     download_fakes_add_session("bb2");
     deeds_forget();
@@ -232,6 +253,22 @@ void download_fakes_ask_text(const char *content)
     assert_null(request);
 }
 
+/* An answer may lead to more questions. */
+void download_fakes_answer_probes(const char *answer)
+{
+    for (size_t i = 0; i < download_fakes.probe_count; i++)
+        fetch_jobs_on_probed(download_fakes.parts->fetches,
+                             download_fakes.probes[i],
+                             json_loads(answer, 0, NULL));
+    download_fakes.probe_count = 0;
+}
+
+static void settle(void)
+{
+    if (!download_fakes.holds_probes)
+        download_fakes_answer_probes("{\"status\":\"ok\"}");
+}
+
 void download_fakes_fetch(const char *content)
 {
     cleanup_message message_t *request = rig_request("fetch_request", content);
@@ -239,6 +276,7 @@ void download_fakes_fetch(const char *content)
 
     fetch_jobs_serve(download_fakes.parts->fetches, object, &request);
     assert_null(request);
+    settle();
 }
 
 void download_fakes_ask(const char *session, const char *order,
@@ -275,6 +313,7 @@ void download_fakes_leave(size_t at)
 {
     download_fakes.workers[at].start.ops->ended(
         download_fakes.workers[at].start.arg);
+    settle();
 }
 
 void download_fakes_finish(size_t at)

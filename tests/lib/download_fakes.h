@@ -24,8 +24,11 @@ typedef struct {
     bool cannot_start; /* no worker can be started */
     bool has_user;     /* workers have a user of their own */
     packages_jobs_t *jobs;
-    int file;        /* came with the next answer; -1: none */
-    uint64_t placed; /* the number of the last file that was placed; 0 */
+    int file;          /* came with the next answer; -1: none */
+    uint64_t placed;   /* the number of the last file that was placed; 0 */
+    bool holds_probes; /* the test answers them; else all is well at once */
+    uint64_t probes[DOWNLOAD_WORKERS_MAX]; /* numbers that have no answer */
+    size_t probe_count;
     const registry_parts_t *parts;
 } download_fakes_t;
 
@@ -48,6 +51,8 @@ void download_fakes_call(const char *session, uint64_t id,
                          const char *arguments);
 /* Has a client ask by a fetch_request with that content. */
 void download_fakes_fetch(const char *content);
+/* Has the files thread answer all that it was asked about a place. */
+void download_fakes_answer_probes(const char *answer);
 /* Has a worker answer. */
 void download_fakes_answer(size_t at, const char *reply);
 /* Has a worker end. */

@@ -67,7 +67,9 @@ void __wrap_handover_send(void *socket, void *object)
         cleanup_free char *text = json_dumps(news->answer, JSON_SORT_KEYS);
 
         deeds_note("%s %u: %s",
-                   news->word == FILES_PLACED ? "placed" : "answer",
+                   news->word == FILES_PLACED   ? "placed"
+                   : news->word == FILES_PROBED ? "probed"
+                                                : "answer",
                    (unsigned) news->number, text);
     }
 }
@@ -222,6 +224,19 @@ void files_rig_place(bool is_tree, uint64_t number, int file,
            (is_tree ? place_tree : place_file)(&files_rig, &request, &taken,
                                                &fault),
            &fault);
+}
+
+void files_rig_probe(bool is_tree, uint64_t number, const char *path)
+{
+    json_auto_t *content = json_pack("{s:s}", "path", path);
+    const file_request_t request = request_of(content);
+    files_news_t *news = mem_new(sizeof *news);
+    fault_t fault = {0};
+
+    news->word = FILES_PROBED;
+    news->number = number;
+    expect(news, json_object(),
+           place_probe(&files_rig, &request, is_tree, &fault), &fault);
 }
 
 void files_rig_place_tree(uint64_t number, buffer_t *tree, const char *path,

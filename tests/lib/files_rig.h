@@ -42,6 +42,8 @@ void files_rig_limit(uint64_t bytes, uint64_t files);
  * is "aa1", the number that of the news. */
 void files_rig_place(bool is_tree, uint64_t number, int file,
                      const char *content);
+/* Has the thread look whether a file or a tree may come to that path. */
+void files_rig_probe(bool is_tree, uint64_t number, const char *path);
 /* Ends a tree, has it placed, and empties the buffer. It announces that many
  * bytes and entries. */
 void files_rig_place_tree(uint64_t number, buffer_t *tree, const char *path,

@@ -120,6 +120,10 @@ int files_api_on_files(zloop_t *loop, zsock_t *pipe, void *arg)
         fetch_jobs_on_placed(parts->fetches, news->number,
                              take_ptr(news->answer));
         break;
+    case FILES_PROBED:
+        fetch_jobs_on_probed(parts->fetches, news->number,
+                             take_ptr(news->answer));
+        break;
     case FILES_FULL:
         on_full(parts, news);
         break;

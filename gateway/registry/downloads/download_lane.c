@@ -87,7 +87,8 @@ static void on_ended(void *arg)
     start_next(self);
 }
 
-static int start(download_job_t *job, fault_t *fault)
+/* Starts the job's process; returns why it cannot, NULL if it can. */
+static json_t *start(download_job_t *job)
 {
     static const download_process_ops_t ops = {.answered = on_answered,
                                                .ended = on_ended};
@@ -104,11 +105,24 @@ static int start(download_job_t *job, fault_t *fault)
         .ops = &ops,
         .arg = job,
     };
+    fault_t fault;
 
-    return download_process_new(&how, job->content, &job->process, fault);
+    return download_process_new(&how, job->content, &job->process, &fault) < 0
+               ? download_answer_error(job->kind, "Failed", "%s", fault.text)
+               : NULL;
 }
 
-/* Returns the number of jobs that run: of the session, or of all. */
+/* Gives the job a place, and starts it or has it probed. Returns why that
+ * cannot be, NULL if it can. */
+static json_t *begin(download_job_t *job)
+{
+    const download_lane_start_t *how = &job->lane->start;
+
+    job->has_place = true;
+    return how->probe ? how->probe(how->arg, job) : start(job);
+}
+
+/* Returns the number of jobs that have a place: of the session, or of all. */
 static size_t count_running(const download_lane_t *self,
                             const char *session_or_null)
 {
@@ -116,12 +130,12 @@ static size_t count_running(const download_lane_t *self,
 
     for (const download_job_t *job = self->first; job; job = job->next)
         count +=
-            job->process
+            job->has_place
             && (!session_or_null || strcmp(job->session, session_or_null) == 0);
     return count;
 }
 
-/* Returns true if a job that runs makes this one wait. */
+/* Returns true if a job that has a place makes this one wait. */
 static bool has_to_wait(const download_lane_t *self, const download_job_t *job)
 {
     const download_lane_start_t *start = &self->start;
@@ -131,7 +145,7 @@ static bool has_to_wait(const download_lane_t *self, const download_job_t *job)
         return true;
     for (const download_job_t *at = self->first; start->waits_for && at;
          at = at->next)
-        if (at->process && start->waits_for(job->content, at->content))
+        if (at->has_place && start->waits_for(job->content, at->content))
             return true;
     return false;
 }
@@ -142,23 +156,42 @@ static download_job_t *next_to_start(const download_lane_t *self)
     if (count_running(self, NULL) >= self->start.running_max)
         return NULL;
     for (download_job_t *job = self->first; job; job = job->next)
-        if (!job->process && !has_to_wait(self, job))
+        if (!job->has_place && !has_to_wait(self, job))
             return job;
     return NULL;
+}
+
+/* Ends the job with that answer, which is taken, unless it is NULL. */
+static void refuse(download_job_t *job, json_t *reply_or_null)
+{
+    if (!reply_or_null)
+        return;
+    answer(job, reply_or_null);
+    end(job);
 }
 
 /* Starts those that wait, as far as there is room. */
 static void start_next(download_lane_t *self)
 {
     download_job_t *job;
-    fault_t fault;
 
     while ((job = next_to_start(self)))
-        if (start(job, &fault) < 0) {
-            answer(job, download_answer_error(job->kind, "Failed", "%s",
-                                              fault.text));
-            end(job);
-        }
+        refuse(job, begin(job));
+}
+
+void download_lane_permit(download_lane_t *self, uint64_t number,
+                          json_t *refusal_or_null)
+{
+    download_job_t *job = self->first;
+
+    while (job && job->number != number)
+        job = job->next;
+    if (!job || !job->has_place || job->process) {
+        json_decref(refusal_or_null);
+        return;
+    }
+    refuse(job, refusal_or_null ? refusal_or_null : start(job));
+    start_next(self);
 }
 
 void download_lane_add(download_lane_t *self, const download_kind_t *kind,
@@ -188,7 +221,8 @@ const download_job_t *download_lane_first(const download_lane_t *self)
 
 /* ---- the end of jobs ---- */
 
-/* Gives a job up; `reply` is taken. One that was answered is about to end. */
+/* Gives a job up; `reply` is taken. One that was answered is about to end. The
+ * place of one without a process is free then. */
 static void give_up(download_job_t *job, json_t *reply)
 {
     if (job->asker)
@@ -208,6 +242,7 @@ bool download_lane_give_up(download_lane_t *self, const char *session,
         if (job->number == number && job->asker
             && strcmp(job->session, session) == 0) {
             give_up(job, reply);
+            start_next(self);
             return true;
         }
     json_decref(reply);
@@ -226,6 +261,7 @@ void download_lane_on_gone(download_lane_t *self, const char *session)
                             "session %s ended before one of its %s was done",
                             session, self->start.jobs));
     }
+    start_next(self);
 }
 
 json_t *download_lane_stopping(const download_lane_t *self, bool is_running)
@@ -257,7 +293,7 @@ static waiting_t count_waiting(const download_job_t *job, const char *session)
     waiting_t count = {0};
 
     for (; job; job = job->next) {
-        if (job->process)
+        if (job->has_place)
             continue;
         count.of_all++;
         count.of_session += strcmp(job->session, session) == 0;

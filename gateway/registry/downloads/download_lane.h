@@ -1,6 +1,7 @@
 /* Jobs of downloads, in the order in which they came: some run,
- * each a process (download_process.h), and the others wait. A job goes on if
- * its client goes. Lives in the main thread. */
+ * each a process (download_process.h), and the others wait. The owner may look
+ * at a job before its process starts. A job goes on if its client goes. Lives
+ * in the main thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_LANE_H
 #define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_LANE_H
 
@@ -21,7 +22,9 @@ typedef struct download_job {
     const profile_t *profile;    /* borrowed */
     download_asker_t *asker;     /* owned; NULL: it was answered */
     json_t *content;             /* owned; what the worker gets */
-    download_process_t *process; /* owned; NULL: it waits */
+    bool has_place;              /* among those that run: its process is there,
+                                    or it was probed and has no answer yet */
+    download_process_t *process; /* owned; or NULL */
     struct download_job *next;   /* owned */
 } download_job_t;
 
@@ -34,6 +37,10 @@ typedef struct {
     int64_t limit_ms;           /* of a job that runs */
     /* Returns true if a job must wait for one that runs; NULL: none must. */
     bool (*waits_for)(const json_t *job, const json_t *running);
+    /* Finds out whether the job, which has its place, may run: the answer is a
+     * call of download_lane_permit, later. Returns an error if that cannot be
+     * found out; NULL if it can. A member that is NULL: every job may. */
+    json_t *(*probe)(void *arg, const download_job_t *job);
     const char *jobs;     /* "jobs with packages" */
     const char *stopping; /* after "the gateway stops while"; a sentence */
     /* Takes the asker and the reply, and answers it now or later. */
@@ -58,6 +65,10 @@ json_t *download_lane_refuse(const download_lane_t *self,
 void download_lane_add(download_lane_t *self, const download_kind_t *kind,
                        const session_entry_t *entry, json_t *content,
                        download_asker_t **asker_p);
+/* Starts the job with that number, which was probed; or ends it with `refusal`,
+ * which is taken, unless that is NULL. Nothing happens if it is gone. */
+void download_lane_permit(download_lane_t *self, uint64_t number,
+                          json_t *refusal_or_null);
 /* Returns the oldest job, NULL if there is none; `next` leads to the others. */
 const download_job_t *download_lane_first(const download_lane_t *self);
 /* Gives a job up, if the session has it: answers with `reply`, which is taken,

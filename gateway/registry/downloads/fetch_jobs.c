@@ -38,6 +38,22 @@ static void on_answered(void *arg, download_job_t *job, json_t *reply)
     fetch_placements_add(self->placements, job, reply);
 }
 
+static json_t *probe(void *arg, const download_job_t *job)
+{
+    const fetch_jobs_t *self = arg;
+
+    return fetch_placements_probe(self->placements, job);
+}
+
+void fetch_jobs_on_probed(fetch_jobs_t *self, uint64_t number, json_t *answer)
+{
+    bool may_come = strcmp(download_job_text(answer, "status"), "ok") == 0;
+
+    download_lane_permit(self->lane, number,
+                         may_come ? NULL : json_incref(answer));
+    json_decref(answer);
+}
+
 void fetch_jobs_on_placed(fetch_jobs_t *self, uint64_t number, json_t *answer)
 {
     fetch_placements_on_placed(self->placements, number, answer);
@@ -64,6 +80,7 @@ fetch_jobs_t *fetch_jobs_new(const registry_parts_t *parts,
         .session_waiting_max = WAITING_OF_SESSION,
         .limit_ms = LIMIT_MS,
         .waits_for = waits_for,
+        .probe = probe,
         .jobs = "fetches",
         .stopping = "the gateway stops before it is there; ask the next one "
                     "again",

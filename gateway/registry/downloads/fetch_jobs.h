@@ -1,6 +1,7 @@
-/* Fetches of files into the workspaces of sessions. A worker brings a file into
- * a cache (download_lane.h), and the files thread copies it from there. Lives
- * in the main thread. */
+/* Fetches of files into the workspaces of sessions. The files thread looks
+ * whether a file may come to its path. Then a worker brings it into a cache
+ * (download_lane.h), and the files thread copies it from there, if it still
+ * may. Lives in the main thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_JOBS_H
 #define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_JOBS_H
 
@@ -28,6 +29,9 @@ void fetch_jobs_serve(fetch_jobs_t *self, const json_t *content,
  * reply. */
 void fetch_jobs_call(fetch_jobs_t *self, const session_entry_t *entry,
                      const session_call_t *call);
+/* The files thread has looked where the file with that number is to come;
+ * `answer`, which is taken, says whether it may. */
+void fetch_jobs_on_probed(fetch_jobs_t *self, uint64_t number, json_t *answer);
 /* The copy with that number has ended; `answer`, which is taken, is that of the
  * files thread. */
 void fetch_jobs_on_placed(fetch_jobs_t *self, uint64_t number, json_t *answer);

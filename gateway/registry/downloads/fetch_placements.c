@@ -121,6 +121,46 @@ static json_t *describe_placement(const fetch_placement_t *placement)
         "ref", placement->ref, "depth", placement->depth);
 }
 
+static json_t *busy(void)
+{
+    return management_error("FilesBusy", GATEWAY_EXIT_FAILED,
+                            "too many requests about files wait; ask again");
+}
+
+/* Returns what both messages to the files thread have. */
+static files_place_t describe(const session_entry_t *entry,
+                              const download_kind_t *kind, unsigned number,
+                              const download_asker_t *asker)
+{
+    return (files_place_t){
+        .session = entry->id,
+        .workspace = entry->workspace,
+        .who = download_asker_who(asker),
+        .limits = {entry->limits.workspace_bytes,
+                   entry->limits.workspace_files},
+        .number = number,
+        .is_tree = kind == &clone_kind,
+    };
+}
+
+json_t *fetch_placements_probe(const fetch_placements_t *self,
+                               const download_job_t *job)
+{
+    const session_entry_t *entry =
+        session_table_find(self->parts->table, job->session);
+    files_place_t how;
+
+    if (!entry)
+        return gone(job->session);
+    how = describe(entry, job->kind, job->number, job->asker);
+    how.content =
+        json_pack("{s:s}", "path", download_job_text(job->content, "path"));
+    if (files_probe(self->parts->files, &how))
+        return NULL;
+    json_decref(how.content);
+    return busy();
+}
+
 /* Lets the files thread copy the file; returns why it cannot, NULL if it can.
  */
 static json_t *place(fetch_placements_t *self,
@@ -129,26 +169,18 @@ static json_t *place(fetch_placements_t *self,
     const session_entry_t *entry =
         session_table_find(self->parts->table, placement->session);
     json_t *error = check_file(placement->kind, *file_p, placement->reply);
+    files_place_t how;
 
     if (error)
         return error;
     if (!entry)
         return gone(placement->session);
-    const files_place_t how = {
-        .session = entry->id,
-        .workspace = entry->workspace,
-        .who = download_asker_who(placement->asker),
-        .limits = {entry->limits.workspace_bytes,
-                   entry->limits.workspace_files},
-        .content = describe_placement(placement),
-        .number = placement->number,
-        .is_tree = placement->kind == &clone_kind,
-    };
+    how = describe(entry, placement->kind, placement->number, placement->asker);
+    how.content = describe_placement(placement);
     if (files_place(self->parts->files, &how, file_p))
         return NULL;
     json_decref(how.content);
-    return management_error("FilesBusy", GATEWAY_EXIT_FAILED,
-                            "too many requests about files wait; ask again");
+    return busy();
 }
 
 /* Answers the asker; `reply` is taken. */

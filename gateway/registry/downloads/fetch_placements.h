@@ -1,6 +1,7 @@
-/* Files and repositories that workers have brought, on their way into
- * workspaces: each is copied by the files thread, and its fetch is answered
- * then. Lives in the main thread. */
+/* Files and repositories that workers bring, on their way into workspaces: the
+ * files thread looks whether each may come there before it is downloaded, and
+ * copies it afterwards; its fetch is answered then. Lives in the main thread.
+ */
 #ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_PLACEMENTS_H
 #define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_PLACEMENTS_H
 
@@ -31,6 +32,11 @@ typedef struct fetch_placement {
 fetch_placements_t *fetch_placements_new(const registry_parts_t *parts);
 void fetch_placements_destroy(fetch_placements_t **self_p);
 
+/* Asks the files thread whether what the job brings may come to its path; the
+ * news of that has the job's number. Returns why it cannot be asked, NULL if it
+ * can. */
+json_t *fetch_placements_probe(const fetch_placements_t *self,
+                               const download_job_t *job);
 /* Takes a job's asker, its file, and the worker's reply. Answers when the file
  * is in the workspace, or at once if it cannot be. */
 void fetch_placements_add(fetch_placements_t *self, download_job_t *job,

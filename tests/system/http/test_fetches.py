@@ -274,10 +274,15 @@ def test_the_workspace_is_full(web: Web, gateway: Fetching) -> None:
     session.delete()
 
 
-def test_a_folder_has_the_name(web: Web, here: str) -> None:
-    (workspace(web, here) / "plain").mkdir()
+def test_a_path_that_is_taken(gateway: Fetching, web: Web, here: str) -> None:
+    """It is refused before anything is downloaded."""
+    before = gateway.order("began")
+    (workspace(web, here) / "plain" / "x").mkdir(parents=True)
     answer = fetch(web, here, "plain")
     assert (answer.status, answer.json["ename"]) == (400, "IsFolder")
+    answer = fetch(web, here, "plain", kind="repository")
+    assert (answer.status, answer.json["ename"]) == (409, "FolderNotEmpty")
+    assert gateway.order("began") == before
 
 
 def test_a_profile_without_hosts() -> None:

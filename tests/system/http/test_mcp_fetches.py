@@ -202,6 +202,21 @@ def test_a_refused_clone_is_a_result(
     assert text in text_of(result)
 
 
+def test_a_path_that_is_taken(
+    gateway: Fetching, rpc: Rpc, session: str
+) -> None:
+    """It is refused before anything is downloaded."""
+    fetch(rpc, session, "plain", path="here/x")
+    before = gateway.order("began")
+    result = fetch(rpc, session, "plain", path="here")
+    assert result["isError"]
+    assert "here is a folder" in text_of(result)
+    result = clone(rpc, session, "plain", path="here")
+    assert result["isError"]
+    assert "here is a folder that is not empty" in text_of(result)
+    assert gateway.order("began") == before
+
+
 @pytest.mark.parametrize("more", [{"ref": "main"}, {"depth": 1}])
 def test_a_file_has_no_history(rpc: Rpc, session: str, more: Any) -> None:
     """A model that asks for it means a repository."""

@@ -163,10 +163,17 @@ def test_an_error_has_the_gateways_sentence(
     assert session.files.list() == []
 
 
-def test_a_place_that_cannot_be(session: hearth.Session) -> None:
+def test_a_place_that_cannot_be(
+    fetching: Fetching, session: hearth.Session
+) -> None:
     session.files.make_folder("plain")
+    session.files.write("plain/x", b"mine")
+    before = fetching.order("began")
     with pytest.raises(hearth.PathRefused, match="plain"):
         session.files.fetch(f"{HOST}/plain")
+    with pytest.raises(hearth.FileExists, match="not empty"):
+        session.files.clone(f"{HOST}/plain")
+    assert fetching.order("began") == before
     with pytest.raises(hearth.BadRequest, match="64 hexadecimal digits"):
         session.files.fetch(f"{HOST}/plain", sha256="00")
 

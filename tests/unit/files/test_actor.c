@@ -75,13 +75,29 @@ static void place(bool is_tree, uint64_t number, const buffer_t *tree)
     assert_int_equal(file, -1);
 }
 
-/* Waits for the next news of something that was placed. */
-static files_news_t *next_placed(void)
+/* Asks whether something may come to that path. */
+static void probe(bool is_tree, uint64_t number, const char *path)
+{
+    cleanup_free char *workspace = inside("workspace");
+    const files_place_t how = {
+        .session = "aa1",
+        .workspace = workspace,
+        .who = "uid=7",
+        .content = json_pack("{s:s}", "path", path),
+        .number = number,
+        .is_tree = is_tree,
+    };
+
+    assert_true(files_probe(files, &how));
+}
+
+/* Waits for the next news of that kind. */
+static files_news_t *next_news(files_word_t word)
 {
     zpoller_t *poller = zpoller_new(files_socket(files), NULL);
     files_news_t *news = NULL;
 
-    while (!news || news->word != FILES_PLACED) {
+    while (!news || news->word != word) {
         files_news_destroy(&news);
         assert_non_null(zpoller_wait(poller, DEADLINE_MS));
         news = files_receive(files);
@@ -90,13 +106,18 @@ static files_news_t *next_placed(void)
     return news;
 }
 
-static void was_placed(uint64_t number, const char *status)
+static void was(files_word_t word, uint64_t number, const char *status)
 {
-    cleanup_files_news files_news_t *news = next_placed();
+    cleanup_files_news files_news_t *news = next_news(word);
 
     assert_int_equal(news->number, number);
     assert_string_equal(
         json_string_value(json_object_get(news->answer, "status")), status);
+}
+
+static void was_placed(uint64_t number, const char *status)
+{
+    was(FILES_PLACED, number, status);
 }
 
 static mode_t type_of(const char *name)
@@ -139,7 +160,7 @@ static void what_is_given_up_leaves_nothing(void **state)
     files_give_up(files, 5);
     sem_post(&go_on);
     {
-        cleanup_files_news files_news_t *news = next_placed();
+        cleanup_files_news files_news_t *news = next_news(FILES_PLACED);
 
         assert_int_equal(news->number, 5);
         assert_string_equal(
@@ -155,6 +176,33 @@ static void what_is_given_up_leaves_nothing(void **state)
 
         assert_int_equal(unlink(file), 0);
         assert_int_equal(rmdir(workspace), 0); /* nothing hidden is in it */
+    }
+}
+
+static void a_path_is_looked_at(void **state)
+{
+    cleanup_buffer buffer_t file = BUFFER_EMPTY;
+
+    (void) state;
+    buffer_text(&file, "text");
+    place(false, 5, &file);
+    was_placed(5, "ok");
+    probe(false, 6, "file");
+    was(FILES_PROBED, 6, "ok");
+    probe(true, 7, "file");
+    was(FILES_PROBED, 7, "error");
+    probe(true, 8, "a/tree");
+    was(FILES_PROBED, 8, "ok");
+    assert_int_equal(type_of("workspace/a"), 0);
+}
+
+/* More than may wait at once. */
+static void a_question_that_is_answered_waits_no_more(void **state)
+{
+    (void) state;
+    for (uint64_t number = 0; number < 100; number++) {
+        probe(false, number, "file");
+        was(FILES_PROBED, number, "ok");
     }
 }
 
@@ -176,6 +224,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
         TEST(a_tree_and_a_file),
         TEST(what_is_given_up_leaves_nothing),
+        TEST(a_path_is_looked_at),
+        TEST(a_question_that_is_answered_waits_no_more),
         TEST(the_end_of_the_thread_leaves_nothing),
     };
 
