@@ -10,15 +10,6 @@
 
 #include <string.h>
 
-static const route_t *const tables[] = {
-    status_routes,  kernelspec_routes, kernel_routes,   session_routes,
-    login_routes,   hearth_routes,     event_routes,    output_routes,
-    execute_routes, metrics_routes,    content_routes,  file_routes,
-    spec_routes,    gateway_routes,    mcp_routes,      tool_routes,
-    window_routes,  process_routes,    terminal_routes, e2b_routes,
-    package_routes, fetch_routes,
-};
-
 static const door_t *const doors[] = {&e2b_door};
 
 void routes_find_door(exchange_t *exchange)
@@ -37,8 +28,8 @@ const route_t *routes_each(size_t *cursor)
 {
     size_t left = *cursor;
 
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        for (const route_t *row = tables[i]; row->pattern; row++) {
+    for (const route_t *const *table = routes_tables; *table; table++) {
+        for (const route_t *row = *table; row->pattern; row++) {
             if (left-- > 0)
                 continue;
             ++*cursor;
@@ -96,8 +87,8 @@ static const route_t *find(exchange_t *exchange, unsigned *ret_methods)
 {
     const route_t *found = NULL;
 
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        for (const route_t *row = tables[i]; row->pattern; row++) {
+    for (const route_t *const *table = routes_tables; *table; table++) {
+        for (const route_t *row = *table; row->pattern; row++) {
             char *parameters[EXCHANGE_PARAMETERS_MAX] = {NULL};
             if (!routes_match(row->pattern, exchange->request.path, parameters))
                 continue;

@@ -1,9 +1,12 @@
-/* All routes below the base URL: one table of method, pattern, scope and
- * function, made of the rows in api/. */
+/* All routes below the base URL: method, pattern, scope and function. */
 #ifndef HEARTH_GATEWAY_HTTP_SERVER_ROUTES_H
 #define HEARTH_GATEWAY_HTTP_SERVER_ROUTES_H
 
 #include "gateway/http/api/route.h"
+
+/* The tables of all resources, NULL at the end. The build makes the list from
+ * the sources. No path fits rows of two tables, so the order means nothing. */
+extern const route_t *const routes_tables[];
 
 /* Returns one row after the other; NULL after the last. Start with 0. */
 const route_t *routes_each(size_t *cursor);
