@@ -140,11 +140,15 @@ class Worker:
         self.socket.setblocking(False)
         while not (self.notes / self.name).exists():
             try:
-                if not self.socket.recv(1):
-                    self.note("given up")
-                    sys.exit(0)
+                has_ended = not self.socket.recv(1)
+            except ConnectionResetError:  # progress was left unread
+                has_ended = True
             except BlockingIOError:
+                has_ended = False
                 time.sleep(0.02)
+            if has_ended:
+                self.note("given up")
+                sys.exit(0)
         self.give()
 
     def stubborn(self) -> None:

@@ -87,11 +87,15 @@ class Worker:
         self.socket.setblocking(False)
         while not (self.work / name).exists():
             try:
-                if not self.socket.recv(1):
-                    self.note("given up")
-                    sys.exit(0)
+                has_ended = not self.socket.recv(1)
+            except ConnectionResetError:  # progress was left unread
+                has_ended = True
             except BlockingIOError:
+                has_ended = False
                 time.sleep(0.02)
+            if has_ended:
+                self.note("given up")
+                sys.exit(0)
         self.add(name)
 
     def stubborn(self, name: str) -> None:

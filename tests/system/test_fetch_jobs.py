@@ -167,6 +167,36 @@ def test_several_urls(gateway: Fetching, session: Session) -> None:
     )
 
 
+def test_json_has_what_became_of_each_url(
+    gateway: Fetching, session: Session
+) -> None:
+    names = ("plain-1", "unreachable", "invalid", "\udcff", "plain-2")
+    urls = [f"{HOST}/{name}" for name in names]
+    done = gateway.run("fetch", session.id, *urls, "--json")
+    assert done.returncode == 1
+    came, *failed, last = json.loads(done.stdout)
+    assert (came["url"], came["size"]) == (urls[0], len(PLAIN))
+    assert (last["url"], last["path"]) == (urls[4], "plain-2")
+    assert failed == [
+        {
+            "ename": "FetchUnreachable",
+            "evalue": "it is FetchUnreachable",
+            "url": urls[1],
+        },
+        {
+            "ename": "FetchInvalid",
+            "evalue": "it is FetchInvalid",
+            "url": urls[2],
+        },
+        {
+            "ename": "",
+            "evalue": "its URL, path or hash is not valid",
+            "url": f"{HOST}/\\xff",
+        },
+    ]
+    assert "hearth: it is FetchUnreachable" in done.stderr
+
+
 def test_a_file_is_replaced(gateway: Fetching, session: Session) -> None:
     (session.workspace / "has-new").write_text("old and longer")
     fetch(gateway, session, f"{HOST}/has-new")

@@ -166,9 +166,8 @@ gateway_exit_t fetch_client_ask(fetch_client_t *self, json_t *content,
     else if (status != GATEWAY_EXIT_OK)
         management_client_complain(self->management);
     management_client_destroy(&self->other);
-    if (status == GATEWAY_EXIT_OK && !is_interrupted) {
-        json_object_del(reply, "status");
-        *ret_reply = json_incref(reply);
-    }
+    json_object_del(reply, "status");
+    *ret_reply = reply ? json_incref(reply)
+                       : management_client_failure(self->management);
     return status;
 }

@@ -19,7 +19,7 @@ void fetch_client_destroy(fetch_client_t **self_p);
 
 /* Asks with that content of a fetch_request, which is taken, and waits for the
  * reply, which the caller owns; it has no `status`. If it fails or was
- * cancelled, that was printed, and *ret_reply is unchanged. */
+ * cancelled, that was printed, and the reply is management_client_failure. */
 gateway_exit_t fetch_client_ask(fetch_client_t *self, json_t *content,
                                 json_t **ret_reply);
 /* Returns true after one of the signals. */

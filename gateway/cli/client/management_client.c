@@ -26,6 +26,7 @@ struct management_client {
     char *socket;     /* owned; path of the management socket */
     char *key;        /* owned; path of its key */
     struct stat made; /* that file, when it was read */
+    char *ename;      /* owned; of the last failure, if it has a name */
     char *evalue;     /* owned; the last failure, NULL when none */
     char *hint;       /* owned; what to do about it, or NULL */
     char *notice;     /* owned; of the next answer that is slow, or NULL */
@@ -76,6 +77,7 @@ void management_client_destroy(management_client_t **self_p)
     client_destroy(&self->client);
     free(self->socket);
     free(self->key);
+    free(self->ename);
     free(self->evalue);
     free(self->hint);
     free(self->notice);
@@ -83,11 +85,13 @@ void management_client_destroy(management_client_t **self_p)
     *self_p = NULL;
 }
 
-static void set_failure(management_client_t *self, const char *evalue,
-                        const char *hint)
+static void set_failure(management_client_t *self, const char *ename,
+                        const char *evalue, const char *hint)
 {
+    free(self->ename);
     free(self->evalue);
     free(self->hint);
+    self->ename = mem_text(ename);
     self->evalue = mem_text(evalue);
     self->hint = hint && *hint ? mem_text(hint) : NULL;
 }
@@ -100,6 +104,12 @@ void management_client_complain(const management_client_t *self)
                    self->hint ? self->hint : "", self->hint ? "\n" : "");
 
     terminal_colored(errors, text, strlen(text));
+}
+
+json_t *management_client_failure(const management_client_t *self)
+{
+    return json_pack("{s:s,s:s}", "ename", self->ename ? self->ename : "",
+                     "evalue", self->evalue ? self->evalue : "failed");
 }
 
 bool management_client_is_served(const management_client_t *self)
@@ -226,16 +236,17 @@ static gateway_exit_t read_reply(management_client_t *self,
         *ret_reply = take_ptr(reply);
         return GATEWAY_EXIT_OK;
     }
-    set_failure(self, member_text(reply, "evalue"), member_text(reply, "hint"));
+    set_failure(self, member_text(reply, "ename"), member_text(reply, "evalue"),
+                member_text(reply, "hint"));
     if (!*self->evalue)
-        set_failure(self, "the gateway's answer is not valid", NULL);
+        set_failure(self, "", "the gateway's answer is not valid", NULL);
     code = (int) member_number(reply, "exit_code", GATEWAY_EXIT_FAILED);
     return code > 0 && code < 256 ? (gateway_exit_t) code : GATEWAY_EXIT_FAILED;
 }
 
 static gateway_exit_t unreachable(management_client_t *self, const char *why)
 {
-    set_failure(self, why, NULL);
+    set_failure(self, "", why, NULL);
     return GATEWAY_EXIT_UNREACHABLE;
 }
 
@@ -298,7 +309,7 @@ gateway_exit_t management_client_exchange(management_client_t *self,
     fault_t fault = {0};
 
     if (!text) {
-        set_failure(self, "a value is not UTF-8 text", NULL);
+        set_failure(self, "", "a value is not UTF-8 text", NULL);
         return GATEWAY_EXIT_USAGE;
     }
     if (client_send(self->client,

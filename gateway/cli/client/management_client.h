@@ -68,6 +68,9 @@ gateway_exit_t management_client_request(bool may_start, const char *verb,
 void management_client_add_http(json_t *info);
 /* Prints the last failure and its hint to standard error. */
 void management_client_complain(const management_client_t *self);
+/* Returns the last failure, which the caller owns: `ename`, "" if the gateway
+ * did not name it, and `evalue`. */
+json_t *management_client_failure(const management_client_t *self);
 
 /* Returns true if a process listens on the management socket. */
 bool management_client_is_served(const management_client_t *self);

@@ -8,6 +8,7 @@
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/progress.h"
 #include "gateway/cli/core/terminal.h"
+#include "workspace/name.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -65,23 +66,33 @@ static void print_fetched(const json_t *reply)
            *encoding ? "  compressed: " : "", encoding);
 }
 
+/* Adds what became of one URL; the reply is taken. The URL may be bytes that
+ * are not UTF-8. */
+static void add_result(json_t *results, const char *url, json_t *reply)
+{
+    cleanup_free char *text = name_text(url);
+
+    if (!json_object_get(reply, "url"))
+        json_object_set_new(reply, "url", json_string(text));
+    json_array_append_new(results, reply);
+}
+
 static gateway_exit_t fetch_one(const arguments_t *arguments,
                                 fetch_client_t *client, const char *url,
                                 bool is_alone, json_t *results)
 {
     json_t *content = describe(arguments, url, is_alone);
     json_auto_t *reply = NULL;
-    gateway_exit_t status;
+    gateway_exit_t status = GATEWAY_EXIT_USAGE;
 
-    if (!content)
-        return GATEWAY_EXIT_USAGE;
-    status = fetch_client_ask(client, content, &reply);
-    if (status != GATEWAY_EXIT_OK)
-        return status;
-    if (arguments_has(arguments, "json"))
-        json_array_append(results, reply);
+    if (content)
+        status = fetch_client_ask(client, content, &reply);
     else
+        reply = json_pack("{s:s,s:s}", "ename", "", "evalue",
+                          "its URL, path or hash is not valid");
+    if (status == GATEWAY_EXIT_OK && !arguments_has(arguments, "json"))
         print_fetched(reply);
+    add_result(results, url, take_ptr(reply));
     return status;
 }
 
