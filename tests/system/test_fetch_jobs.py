@@ -270,7 +270,8 @@ def test_what_is_recorded(gateway: Fetching, session: Session) -> None:
         lambda: is_in_journal(session, f'"url":"{url}?key=secret"'),
         "a record in the journal",
     )
-    assert gateway.run("fetch", session.id, f"{HOST}/refused?k=secret")
+    done = gateway.run("fetch", session.id, f"{HOST}/refused?k=secret")
+    assert (done.returncode, done.stdout) == (1, "")
     record = wait_record(
         gateway, event="fetch", outcome="refused", session=session.id
     )
@@ -290,7 +291,7 @@ def test_what_is_recorded(gateway: Fetching, session: Session) -> None:
         ("failed", 1, "it is FetchFailed"),
         ("unknown", 1, "an unknown fault"),
         ("dies", 1, "the fetch worker ended without an answer"),
-        ("killed", 1, "ended without an answer"),
+        ("killed", 1, "the fetch worker was killed by signal 9 (Killed)"),
         ("nofile", 1, "the fetch worker answered without the file"),
         ("twofiles", 1, "more descriptors"),
         ("folder", 1, "the fetch worker gave no plain file"),

@@ -209,7 +209,7 @@ def test_the_notebook_and_the_audit_log_have_it(gateway: Packaged) -> None:
         ("unreachable", 1, "it is PackagesUnreachable"),
         ("unknown", 1, "an unknown fault"),
         ("dies", 1, "ended without an answer"),
-        ("killed", 1, "ended without an answer"),
+        ("killed", 1, "was killed by signal 9 (Killed) before it answered"),
         ("lingers", 1, "ended without an answer"),
         ("empty", 1, "ended without an answer"),
         ("long", 1, "a datagram of more than 65536 bytes"),

@@ -1,6 +1,7 @@
 /* See download_process.h. The loop polls the socket for what the worker says,
  * and its pidfd for its end. The first answer counts: the socket is closed when
- * it has come. */
+ * it has come. How a process has ended without one is known a moment after its
+ * socket. */
 #include "gateway/registry/downloads/download_process.h"
 
 #include "base/buffer.h"
@@ -28,6 +29,8 @@ struct download_process {
     int timer;                      /* the loop's; 0: none */
     unsigned said;                  /* datagrams */
     int file;                       /* owned; what came with the answer; -1 */
+    bool owes_answer;               /* its socket has ended without one */
+    bool was_killed;                /* by this gateway */
     download_progress_t progress;
 };
 
@@ -113,11 +116,13 @@ static int on_patience_over(zloop_t *loop, int timer, void *arg)
     self->timer = 0;
     log_warning("profile=%s %s does not end, and is killed",
                 self->start.profile->name, self->start.kind->worker);
+    self->was_killed = true;
     kill(self->pid, SIGKILL);
     return 0;
 }
 
-void download_process_stop(download_process_t *self)
+/* Asks the process to end. */
+static void leave(download_process_t *self)
 {
     if (self->socket < 0)
         return;
@@ -125,6 +130,12 @@ void download_process_stop(download_process_t *self)
     end_timer(self);
     self->timer =
         zloop_timer(self->start.loop, END_MS, 1, on_patience_over, self);
+}
+
+void download_process_stop(download_process_t *self)
+{
+    self->owes_answer = false;
+    leave(self);
 }
 
 /* Passes the answer on, and asks the process to end. */
@@ -153,10 +164,34 @@ static int on_time_limit(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
+/* Returns the signal by which the process has ended; 0 if it was none, or this
+ * gateway's. */
+static int ending_signal(const download_process_t *self)
+{
+    siginfo_t how = {0};
+
+    if (self->was_killed
+        || waitid(P_PID, (id_t) self->pid, &how, WEXITED | WNOHANG | WNOWAIT)
+               < 0
+        || (how.si_code != CLD_KILLED && how.si_code != CLD_DUMPED))
+        return 0;
+    return how.si_status;
+}
+
+/* Returns what is answered for a process that has ended without an answer. */
 static json_t *no_answer(const download_process_t *self)
 {
     const download_kind_t *kind = self->start.kind;
+    int number = ending_signal(self);
 
+    if (number)
+        return download_answer_error(
+            kind, "Failed",
+            "%s was killed by signal %d (%s) before it answered%s",
+            kind->worker, number, strsignal(number),
+            number == SIGKILL
+                ? "; by the machine's out-of-memory killer, or a kill -9"
+                : "");
     return download_answer_error(kind, "Failed",
                                  "%s ended without an answer; its messages are "
                                  "on the gateway's standard error",
@@ -203,9 +238,12 @@ static bool take(download_process_t *self)
                           &fault);
     if (size == -EAGAIN || size == -EINTR)
         return false;
-    if (size == 0)
-        reply = no_answer(self);
-    else if (size < 0)
+    if (size == 0) {
+        self->owes_answer = true;
+        leave(self);
+        return false;
+    }
+    if (size < 0)
         reply = download_answer_error(kind, "Failed", "%s: %s", kind->worker,
                                       fault.text);
     else if (++self->said > SAY_MAX)
@@ -241,7 +279,7 @@ static int on_end(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     (void) item;
     if (self->socket >= 0)
         on_socket(loop, NULL, self);
-    if (self->socket >= 0)
+    if (self->owes_answer || self->socket >= 0)
         answer(self, no_answer(self));
     self->start.ops->ended(self->start.arg);
     return 0;

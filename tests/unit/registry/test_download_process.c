@@ -199,7 +199,6 @@ static void one_that_has_ended_is_heard(void **state)
 static void one_without_an_answer(void **state)
 {
     static const char *const scripts[] = {"exit 0", READ_JOB "exit 1",
-                                          "kill -9 $$",
                                           SAY("{\"progress\":\"so\"}")};
 
     (void) state;
@@ -209,6 +208,32 @@ static void one_without_an_answer(void **state)
         DID("PackagesFailed: the packages worker ended without an answer; its "
             "messages are on the gateway's standard error; ended");
     }
+}
+
+/* Its messages say nothing of that. */
+static void one_that_is_killed_by_a_signal(void **state)
+{
+    (void) state;
+    run_script(READ_JOB "kill -9 $$");
+    DID("PackagesFailed: the packages worker was killed by signal 9 (Killed) "
+        "before it answered; by the machine's out-of-memory killer, or a kill "
+        "-9; ended");
+    is_over = false;
+    run_script(SAY("{\"progress\":\"so\"}") "kill -ABRT $$");
+    DID("PackagesFailed: the packages worker was killed by signal 6 (Aborted) "
+        "before it answered; ended");
+    is_over = false;
+    run_script(SAY("{\"ok\":{}}") "kill -9 $$");
+    DID("ok: ; ended");
+}
+
+/* It is asked to end, and its end is awaited. */
+static void one_that_closes_its_socket_first(void **state)
+{
+    (void) state;
+    run_script(READ_JOB "exec 3>&-; exit 1");
+    DID("PackagesFailed: the packages worker ended without an answer; its "
+        "messages are on the gateway's standard error; ended");
 }
 
 static void one_that_says_nonsense(void **state)
@@ -295,6 +320,8 @@ int main(void)
         TEST(one_that_has_answered_ends),
         TEST(one_that_has_ended_is_heard),
         TEST(one_without_an_answer),
+        TEST(one_that_is_killed_by_a_signal),
+        TEST(one_that_closes_its_socket_first),
         TEST(one_that_says_nonsense),
         TEST(one_that_takes_too_long),
         TEST(one_that_is_given_up),
