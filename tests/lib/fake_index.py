@@ -100,7 +100,9 @@ def make_metadata(
     return "\n".join([*lines, "", ""]).encode()
 
 
-def make_wheel(folder: str, metadata: bytes, members: list[Member]) -> bytes:
+def make_wheel(
+    folder: str, metadata: bytes, members: list[Member], tag: str
+) -> bytes:
     """Return a wheel; `folder` is its `.dist-info`."""
     whole = [
         *members,
@@ -108,7 +110,7 @@ def make_wheel(folder: str, metadata: bytes, members: list[Member]) -> bytes:
         Member(
             f"{folder}/WHEEL",
             b"Wheel-Version: 1.0\nGenerator: tests\n"
-            b"Root-Is-Purelib: true\nTag: py3-none-any\n",
+            b"Root-Is-Purelib: true\n" + f"Tag: {tag}\n".encode(),
         ),
     ]
     record = "".join(f"{one.name},{digest(one)}\n" for one in whole)
@@ -232,7 +234,7 @@ class FakeIndex:
         else:
             filename = f"{module}-{version}-{tag}.whl"
             info = f"{module}-{version}.dist-info"
-            content = make_wheel(info, metadata, inside)
+            content = make_wheel(info, metadata, inside, tag)
         now = datetime.datetime.now(datetime.timezone.utc)
         release = Release(
             filename,

@@ -117,6 +117,31 @@ def test_copies_a_commit(
     look(got, place)
 
 
+@pytest.mark.parametrize("depth", [0, 1])
+def test_copies_a_commit_as_its_branch(
+    folder: Folder, made: Repository, place: Path, depth: int
+) -> None:
+    """As a clone of the branch was when it had that commit."""
+    commit = made.find("main~1")
+    got = folder.clone(made.url, commit, depth=depth, branch="main")
+    assert (got.commit, got.branch) == (commit, "main")
+    path = look(got, place)
+    assert git(path, "status", "-sb") == "## main...origin/main"
+    assert git(path, "rev-parse", "HEAD", "origin/main").split() == [commit] * 2
+    git(path, "pull", "-q", "--ff-only")
+    assert git(path, "rev-parse", "HEAD") == made.find("main")
+
+
+@pytest.mark.parametrize(
+    ("ref", "branch"), [("main", "main"), ("", "main"), ("c0" * 20, "../x")]
+)
+def test_a_branch_is_for_a_commit(
+    folder: Folder, made: Repository, ref: str, branch: str
+) -> None:
+    refusal = folder.refuse(made.url, ref, branch=branch)
+    assert refusal.ename == "FetchInvalid"
+
+
 def test_a_branch_comes_before_a_tag(folder: Folder, made: Repository) -> None:
     assert folder.clone(made.url, "both").branch == "both"
 

@@ -41,14 +41,26 @@ def run(folder: Folder, code: str) -> str:
 
 def test_adds_lists_and_removes(any_folder: Folder, index: FakeIndex) -> None:
     folder = any_folder
-    index.add("Humanize", "4.0", requires=["tz.data>=1"])
-    index.add("tz.data", "1.2", files={"tz_data/__init__.py": "X = 5\n"})
+    one = index.add("Humanize", "4.0", requires=["tz.data>=1"])
+    other = index.add(
+        "tz.data", "1.2", files={"tz_data/__init__.py": "X = 5\n"}
+    )
     run_ = folder.start("add", "humanize")
     answer = run_.answer()
     assert answer == {
         "packages": [
-            {"name": "humanize", "version": "4.0", "requested": True},
-            {"name": "tz-data", "version": "1.2", "requested": False},
+            {
+                "name": "humanize",
+                "version": "4.0",
+                "requested": True,
+                "sha256": one.sha256,
+            },
+            {
+                "name": "tz-data",
+                "version": "1.2",
+                "requested": False,
+                "sha256": other.sha256,
+            },
         ],
         "added": [
             {"name": "humanize", "version": "4.0"},
@@ -142,14 +154,17 @@ def test_nothing_changes_where_nothing_is_new(
     folder: Folder, index: FakeIndex
 ) -> None:
     index.add("a", "1", requires=["b"])
-    index.add("b", "1")
+    wheel = index.add("b", "1")
     folder.do("add", "a")
     before = index.downloads()
     answer = folder.do("add", "b")
     assert answer["added"] == answer["changed"] == []
-    assert {"name": "b", "version": "1", "requested": True} in answer[
-        "packages"
-    ]
+    assert {
+        "name": "b",
+        "version": "1",
+        "requested": True,
+        "sha256": wheel.sha256,
+    } in answer["packages"]
     assert os.readlink(folder.session() / "current") == "1"
     assert index.downloads() == before == 2
     # And b is requested from now on.

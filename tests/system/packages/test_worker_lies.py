@@ -219,6 +219,10 @@ def test_encodes_nothing_that_the_gateway_does_not_take(
 
 def test_encodes_no_more_than_a_datagram() -> None:
     entry = {"name": "a" * 128, "version": "1" * 128, "requested": True}
+    hashed = {**entry, "sha256": "0" * 64}
+    # A long list leaves out the hashes.
+    assert b"sha256" in encode({"packages": [hashed] * 100})
+    assert b"sha256" not in encode({"packages": [hashed] * 190})
     with pytest.raises(Refused, match="the most is 65536"):
         encode({"packages": [entry] * 250})
 

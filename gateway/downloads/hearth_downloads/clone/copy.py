@@ -7,6 +7,7 @@ import json
 import os
 import ssl
 import time
+from dataclasses import replace
 from typing import Any
 
 from hearth_downloads.clone.dotgit import DotGit, Head
@@ -14,6 +15,7 @@ from hearth_downloads.clone.job import Job
 from hearth_downloads.clone.mirrors import Mirrors, trim
 from hearth_downloads.clone.ref import (
     is_hash,
+    parse_branch,
     parse_depth,
     parse_ref,
     show_branch,
@@ -64,6 +66,7 @@ class Copy:
         self.gateway = gateway
         self.url = _parse_url(job)
         ref, depth = parse_ref(job), parse_depth(job)
+        self.branch = parse_branch(job, ref)
         self.key = job.key(self.url.text)
         places = read_places(job, self.url)
         check_url(job, places, self.url)
@@ -133,6 +136,8 @@ class Copy:
     ) -> tuple[dict[str, Any], int]:
         """Return the answer, and a descriptor of the tree file."""
         head = Run(self.about, self.gateway, space).run()
+        if self.branch:
+            head = replace(head, branch=self.branch)
         after = trim(space)
         if not after:
             raise taken_over("no objects")
@@ -150,7 +155,7 @@ class Copy:
     def _source(self, head: Head) -> str:
         """Return the ref that a copy with a depth follows; "": all."""
         ref = self.about.ref
-        if not self.about.depth or is_hash(ref):
+        if not self.about.depth or (is_hash(ref) and not self.branch):
             return ""
         if head.branch:
             return f"refs/heads/{head.branch}"
@@ -159,6 +164,7 @@ class Copy:
     def _write(self, space: Space, head: Head, file: int) -> dict[str, Any]:
         tree = TreeFile(self.job, self.gateway, file)
         dotgit = DotGit(space, head, self.url.text, self._source(head))
+        dotgit.moves_branch = bool(self.branch)
         dotgit.add(tree)
         walk = Walk(tree)
         folder = space.open_tree()

@@ -65,6 +65,7 @@ class DotGit:
         self.head = head
         self.url = url
         self.source = source  # the ref that a copy with a depth follows
+        self.moves_branch = False  # to the commit, wherever the server has it
         self.submodules = 0
 
     def add(self, tree: TreeFile) -> None:
@@ -94,6 +95,8 @@ class DotGit:
             refs = refs.of(one, commit)
         if not branch:
             return refs
+        if self.moves_branch:
+            refs = refs.with_ref(f"{REMOTE}{branch}", commit)
         if refs.values.get(f"{REMOTE}{branch}") != commit:
             raise taken_over("another commit than that of the branch")
         return refs.with_branch(branch, commit)

@@ -16,6 +16,7 @@ class Job(fetch.Job):
     """One repository to copy; lists and limits are those of files."""
 
     ref: str = ""  # branch, tag or commit hash; empty: the server's HEAD
+    branch: str = ""  # that a commit is checked out as; empty: none
     depth: int = 0  # commits of history; 0: all
     rate: int = 2  # a server that counts its objects sends little
 

@@ -53,6 +53,16 @@ def parse_ref(job: Job) -> str:
     return text
 
 
+def parse_branch(job: Job, ref: str) -> str:
+    """Return the branch as which a commit is checked out, or ""."""
+    name = job.branch
+    if name and (not is_hash(ref) or not _SHOWN.fullmatch(name)):
+        raise Invalid("a branch is for a commit's hash as the ref")
+    if not is_ref_name(name or "main"):
+        raise Invalid(f"{clean(name, 80)!r} is no branch")
+    return name
+
+
 def parse_depth(job: Job) -> int:
     """Return the number of commits, 0 for all."""
     if type(job.depth) is not int or not 0 <= job.depth <= DEPTH_MAX:

@@ -25,8 +25,11 @@ class Refs:
 
     def with_branch(self, branch: str, commit: str) -> Refs:
         """Return them with a local branch."""
-        values = {**self.values, f"refs/heads/{branch}": commit}
-        return Refs(values, self.peeled)
+        return self.with_ref(f"refs/heads/{branch}", commit)
+
+    def with_ref(self, name: str, commit: str) -> Refs:
+        """Return them with another one."""
+        return Refs({**self.values, name: commit}, self.peeled)
 
     def of(self, name: str, commit: str) -> Refs:
         """Return the one with that name alone, and tags of the commit.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from dataclasses import replace
 
 from hearth_downloads.core.faults import Conflict, Failed, Refused
@@ -36,6 +37,7 @@ from hearth_downloads.packages.rules import read_rules
 from hearth_downloads.packages.stage import Stage
 from hearth_downloads.packages.there import find_requested
 from hearth_downloads.packages.uv import Uv
+from hearth_downloads.packages.wheels import Wheels, check_pins, fits_pins
 
 REQUESTED_MAX = 300
 
@@ -43,6 +45,7 @@ REQUESTED_MAX = 300
 def change(job: Job, gateway: Gateway) -> bytes:
     """Add or remove; return the answer as a datagram."""
     _check_user(job)
+    check_pins(job)
     if job.order == "add":
         new = {one.name: one.text for one in parse_all(job.names)}
         for name in new:
@@ -120,6 +123,8 @@ class _Change:
             self.advisories.find(name, there[name]) for name in there
         ):
             return None
+        if not fits_pins(self.job, self.before):
+            return None
         return find_requested(new, self.before, self.profile)
 
     def _record(self, requested: dict[str, str], new: dict[str, str]) -> bytes:
@@ -162,13 +167,18 @@ class _Change:
     ) -> bytes:
         self.gateway.progress(f"resolving {len(requested)} requirements")
         pins = resolver.resolve(requested, self.before.resolved, new)
-        packages = to_packages(pins, requested)
+        packages = to_packages(pins, requested, self.before)
         resolved = self.stage.read("resolved.txt")
         if self._has(packages):
             return self._keep(requested, packages, resolved, new)
         self.gateway.progress(f"installing {len(pins)} packages")
         resolver.install(pins)
-        return self._finish(resolver, requested, packages, resolved, new)
+        wheels = Wheels(pins, self.before)
+        # uv runs no more when its folder is judged.
+        lock = resolver.lock() if wheels.open else ""
+        return self._finish(
+            resolver, requested, packages, resolved, new, wheels.reader(lock)
+        )
 
     def _reduce(
         self, resolver: Resolver, requested: dict[str, str], new: dict[str, str]
@@ -185,7 +195,7 @@ class _Change:
             for pin in needed
             if pin.name in there and pin.name not in self.installed
         ]
-        packages = to_packages(pins, requested)
+        packages = to_packages(pins, requested, self.before)
         resolved = "".join(pin.encode() for pin in needed)
         if self._has(packages):
             return self._keep(requested, packages, resolved, new)
@@ -232,12 +242,18 @@ class _Change:
         packages: tuple[Package, ...],
         resolved: str,
         new: dict[str, str],
+        find_wheels: Callable[[str], dict[str, str]] | None = None,
     ) -> bytes:
         """Judge what was staged, and show it."""
         if resolver is None:
             self.stage.make_folder("new")
         self.gateway.progress(f"judging {len(packages)} packages")
         self._judge()
+        if find_wheels:
+            found = find_wheels(self.stage.new)
+            packages = tuple(
+                replace(one, sha256=found.get(one.name, "")) for one in packages
+            )
         account = Account(0, requested, packages, resolved)
         answer = encode(self._report(account, new))
         self.gateway.check()

@@ -44,6 +44,7 @@ class Package:
     version: str
     requested: bool
     via: tuple[str, ...] = ()  # the packages that need it
+    sha256: str = ""  # of its wheel; "" if that is not known
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,13 @@ class Account:
     def versions(self) -> dict[str, str]:
         """Return the version of each package."""
         return {package.name: package.version for package in self.packages}
+
+    def find_wheel(self, name: str, version: str) -> str:
+        """Return the SHA-256 of that version's wheel; "" if not known."""
+        for one in self.packages:
+            if (one.name, one.version) == (name, version):
+                return one.sha256
+        return ""
 
 
 class Generations:
@@ -196,7 +204,11 @@ def _decode(found: dict[str, Any]) -> Account:
         dict(found["requested"]),
         tuple(
             Package(
-                one["name"], one["version"], one["requested"], tuple(one["via"])
+                one["name"],
+                one["version"],
+                one["requested"],
+                tuple(one["via"]),
+                one.get("sha256", ""),
             )
             for one in found["packages"]
         ),

@@ -15,6 +15,8 @@ class Job(BaseJob):
     """The order for one session, and its limits."""
 
     names: list[str] = field(default_factory=list)
+    # The version and the wheel's SHA-256 (or "") that a name has to have.
+    pins: dict[str, list[str]] = field(default_factory=dict)
     session: str = ""  # the session's folder, whose last part is its token
     index: str = ""
     hosts: tuple[str, ...] = ()

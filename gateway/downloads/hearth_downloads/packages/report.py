@@ -27,6 +27,7 @@ def report(
                 "name": one.name,
                 "version": one.version,
                 "requested": one.requested,
+                **({"sha256": one.sha256} if one.sha256 else {}),
             }
             for one in after.packages
         ],
@@ -60,6 +61,8 @@ def encode(answer: Answer) -> bytes:
             _check_entry(entry)
     datagram = json.dumps({"ok": answer}).encode()
     if len(datagram) > DATAGRAM_MAX:
+        datagram = _encode_without_wheels(answer)
+    if len(datagram) > DATAGRAM_MAX:
         raise Refused(
             f"the list of the session's packages would have {len(datagram)} "
             f"bytes, and the most is {DATAGRAM_MAX}: ask for fewer packages"
@@ -67,9 +70,18 @@ def encode(answer: Answer) -> bytes:
     return datagram
 
 
+def _encode_without_wheels(answer: Answer) -> bytes:
+    """Return the datagram without hashes, which a long list leaves out."""
+    packages = [
+        {name: value for name, value in one.items() if name != "sha256"}
+        for one in answer["packages"]
+    ]
+    return json.dumps({"ok": {**answer, "packages": packages}}).encode()
+
+
 def _check_entry(entry: dict[str, Any]) -> None:
     for member, word in entry.items():
-        if member == "requested":
+        if member in ("requested", "sha256"):
             continue
         permits = is_name if member == "name" else is_version
         if not permits(word):

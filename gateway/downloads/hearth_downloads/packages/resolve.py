@@ -17,7 +17,7 @@ from typing import Optional
 from hearth_downloads.core.faults import Conflict, Failed, Fault, Refused, clean
 from hearth_downloads.core.sandbox import Result
 from hearth_downloads.packages.advisories import NOTHING, Advisories
-from hearth_downloads.packages.generations import Package
+from hearth_downloads.packages.generations import Account, Package
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.profile import Installed
 from hearth_downloads.packages.requirement import (
@@ -97,6 +97,7 @@ class Resolver:
         texts = "".join(f"{text}\n" for text in requested.values())
         stage.write("requested.in", texts.encode())
         lines = [f"{one.constraint}\n" for one in self.installed.values()]
+        lines += [f"{name}=={pin[0]}\n" for name, pin in self.job.pins.items()]
         stage.write("profile.txt", "".join(lines).encode())
         stage.make_folder("profile")
         for one in self.installed.values():
@@ -113,12 +114,20 @@ class Resolver:
         pins = parse(stage.read("resolved.txt"))
         found = [pin for pin in pins if pin.name not in self.installed]
         self._check(found, set(new))
-        return found
+        return [pin_wheel(self.job, pin) for pin in found]
 
     def _cooldown(self) -> list[str]:
         if self.job.cooldown <= 0:
             return []
         return ["--exclude-newer", self.newest]
+
+    def lock(self) -> str:
+        """Return which wheels fit here, as PEP 751 has it; "" if uv fails."""
+        texts = self.stage.read("resolved.txt")
+        self.stage.write("lock.in", texts.encode())
+        options = [*self._cooldown(), "--no-deps", "--format", "pylock.toml"]
+        result = self._compile("lock.in", "pylock.toml", options)
+        return "" if result.code else self.stage.read("pylock.toml")
 
     def _compile(self, source: str, output: str, options: list[str]) -> Result:
         stage = self.stage
@@ -242,6 +251,24 @@ class Resolver:
             *("--target", stage.inside("new")),
             *("--requirements", stage.inside("install.txt")),
         )
+
+
+def pin_wheel(job: Job, pin: Pin) -> Pin:
+    """Return the package with the hash that the job asks for alone.
+
+    Refuse it if the index has another file.
+    """
+    version, sha256 = [*job.pins.get(pin.name, ()), "", ""][:2]
+    one = f"--hash=sha256:{sha256}"
+    if not sha256 or version != pin.version:
+        return pin
+    if one in pin.hashes:
+        return replace(pin, hashes=(one,))
+    got = ", ".join(hash_.partition(":")[2] for hash_ in pin.hashes[:2])
+    raise Refused(
+        f"the index has another file of {pin.name} {pin.version}: its SHA-256 "
+        f"was to be {sha256}, and is {got}"
+    )
 
 
 def check_name(job: Job, name: str, chain: list[str]) -> None:
@@ -377,10 +404,19 @@ def _read_via(comment: str) -> list[str]:
 
 
 def to_packages(
-    pins: list[Pin], requested: dict[str, str]
+    pins: list[Pin], requested: dict[str, str], before: Account
 ) -> tuple[Package, ...]:
-    """Return what the account says of them, sorted by name."""
+    """Return what the account says of them, sorted by name.
+
+    The wheels are those of `before`, as far as they are known.
+    """
     return tuple(
-        Package(pin.name, pin.version, pin.name in requested, pin.via)
+        Package(
+            pin.name,
+            pin.version,
+            pin.name in requested,
+            pin.via,
+            before.find_wheel(pin.name, pin.version),
+        )
         for pin in sorted(pins, key=lambda pin: pin.name)
     )
