@@ -114,6 +114,13 @@ void __wrap_mailbox_line_destroy(mailbox_line_t **self_p)
     *self_p = NULL;
 }
 
+static char noted[2048];
+
+const char *fake_noted(void)
+{
+    return noted;
+}
+
 static const char *const names[SESSION_COMMANDS] = {
     [SESSION_LAUNCHING] = "LAUNCHING",
     [SESSION_LAUNCHED] = "LAUNCHED",
@@ -167,6 +174,8 @@ void __wrap_mailbox_line_send(mailbox_line_t *self, void *object)
     snprintf(said + size, sizeof said - size, "%s%s %s", *said ? "; " : "",
              entry->id, names[command->kind]);
     size = strlen(said);
+    if (command->kind == SESSION_NOTE)
+        snprintf(noted, sizeof noted, "%s", command->text);
     if (command->token)
         snprintf(said + size, sizeof said - size, " %d", (int) command->token);
     else if (command->kind == SESSION_TOOLS)

@@ -33,6 +33,8 @@ message_t *fake_request(int number);
 /* Returns all that was said to sessions since the last call: "ID COMMAND TOKEN;
  * …", and for tools without a token "ID TOOLS ORDER …". */
 const char *fake_said(void);
+/* Returns the text of the last note, lent. */
+const char *fake_noted(void);
 /* Returns all answers since the last call: "NUMBER JSON; …", with sorted keys.
  */
 const char *fake_answered(void);

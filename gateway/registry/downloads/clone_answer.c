@@ -7,19 +7,18 @@
 #define BRANCH_LETTERS DOWNLOAD_LETTERS "._-/+@#"
 #define MEMBERS        8
 
-/* Returns true for the name of a commit, by SHA-1 or by SHA-256. */
-static bool is_commit(const char *text)
+bool clone_answer_is_commit(const char *text_or_null)
 {
-    size_t size = text ? strlen(text) : 0;
+    size_t size = text_or_null ? strlen(text_or_null) : 0;
 
     return (size == 40 || size == 64)
-           && strspn(text, "0123456789abcdef") == size;
+           && strspn(text_or_null, "0123456789abcdef") == size;
 }
 
-static bool is_branch(const char *text)
+bool clone_answer_is_branch(const char *text_or_null)
 {
-    return text && strlen(text) <= BRANCH_MAX
-           && strspn(text, BRANCH_LETTERS) == strlen(text);
+    return text_or_null && strlen(text_or_null) <= BRANCH_MAX
+           && strspn(text_or_null, BRANCH_LETTERS) == strlen(text_or_null);
 }
 
 /* Returns the first count that is no number; NULL if all are. */
@@ -44,9 +43,11 @@ static json_t *read_ok(const json_t *said, const char **ret_flaw)
 
     if (json_object_size(said) != MEMBERS)
         *ret_flaw = "not the eight members of `ok`";
-    else if (!is_commit(json_string_value(json_object_get(said, "commit"))))
+    else if (!clone_answer_is_commit(
+                 json_string_value(json_object_get(said, "commit"))))
         *ret_flaw = "commit";
-    else if (!is_branch(json_string_value(json_object_get(said, "branch"))))
+    else if (!clone_answer_is_branch(
+                 json_string_value(json_object_get(said, "branch"))))
         *ret_flaw = "branch";
     else if (bad_count)
         *ret_flaw = bad_count;

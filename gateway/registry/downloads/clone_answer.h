@@ -9,4 +9,9 @@
  * file of its answer is a tree file (workspace/tree_reader.h). */
 extern const download_kind_t clone_kind;
 
+/* Returns true for the name of a commit, by SHA-1 or by SHA-256. */
+bool clone_answer_is_commit(const char *text_or_null);
+/* Returns true for the name of a branch; "" is one. */
+bool clone_answer_is_branch(const char *text_or_null);
+
 #endif

@@ -166,3 +166,11 @@ json_t *download_answer_read(const download_kind_t *kind, bytes_t said,
     flaw = read_progress(json_object_get(object, "progress"), progress);
     return flaw ? invalid(kind, flaw) : NULL;
 }
+
+bool download_answer_is_hash(const json_t *value_or_null)
+{
+    const char *text = json_string_value(value_or_null);
+
+    return text && strlen(text) == DOWNLOAD_HASH_SIZE
+           && strspn(text, "0123456789abcdef") == DOWNLOAD_HASH_SIZE;
+}

@@ -14,6 +14,7 @@
 
 #define DOWNLOAD_DATAGRAM_MAX (64u << 10) /* bytes, in either direction */
 #define DOWNLOAD_WORD_MAX     200         /* bytes of progress that are kept */
+#define DOWNLOAD_HASH_SIZE    64          /* hexadecimal digits of a SHA-256 */
 #define DOWNLOAD_LETTERS                                                       \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -52,5 +53,7 @@ json_t *download_answer_error(const download_kind_t *kind, const char *name,
  * and the last are letters or digits. */
 bool download_answer_is_word(const char *text_or_null, const char *letters,
                              size_t max);
+/* Returns true for the 64 hexadecimal digits of a SHA-256, in lower case. */
+bool download_answer_is_hash(const json_t *value_or_null);
 
 #endif

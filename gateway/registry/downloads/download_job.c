@@ -20,6 +20,18 @@ const char *download_job_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+json_t *download_job_of_call(const json_t *call)
+{
+    json_t *arguments = json_object_get(call, "arguments");
+    json_t *recorded = json_object_get(call, "recorded");
+
+    if (recorded)
+        json_object_set(arguments, "recorded", recorded);
+    else
+        json_object_del(arguments, "recorded");
+    return arguments;
+}
+
 json_t *download_job_new(const registry_parts_t *parts,
                          const profile_t *profile, const char *order,
                          const char *work)

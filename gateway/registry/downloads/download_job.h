@@ -1,5 +1,5 @@
-/* Describes what all jobs of the workers of downloads have, and reads members of
- * jobs (docs/design/PROTOCOL.downloads.md). */
+/* Describes what all jobs of the workers of downloads have, and reads members
+ * of jobs (docs/design/PROTOCOL.downloads.md). */
 #ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_JOB_H
 #define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_JOB_H
 
@@ -18,5 +18,8 @@ json_t *download_job_new(const registry_parts_t *parts,
 json_t *download_job_list(char *const *texts_or_null);
 /* Returns the member's text, lent; "" if it is no text. */
 const char *download_job_text(const json_t *object, const char *key);
+/* Returns the request that a call of code makes, lent: its arguments, and in a
+ * replay the recorded result (recorded_result.h). */
+json_t *download_job_of_call(const json_t *call);
 
 #endif

@@ -2,6 +2,7 @@
 #include "gateway/registry/downloads/fetch_jobs.h"
 
 #include "base/buffer.h"
+#include "base/url_plain.h"
 #include "gateway/config/state_files.h"
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/core/management_socket.h"
@@ -13,6 +14,7 @@
 #include "gateway/registry/downloads/fetch_placements.h"
 #include "gateway/registry/downloads/fetch_records.h"
 #include "gateway/registry/downloads/fetch_request.h"
+#include "gateway/registry/downloads/recorded_result.h"
 #include "gateway/registry/sessions/session_api.h"
 #include "gateway/registry/storage/fetch_folder.h"
 
@@ -165,6 +167,7 @@ static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
             : json_pack("{s:s,s:I}", "ref", download_job_text(content, "ref"),
                         "depth",
                         json_integer_value(json_object_get(content, "depth"))));
+    recorded_result_pin_fetch(content, kind, job);
     return job;
 }
 
@@ -248,7 +251,7 @@ static json_t *show(const shown_t *fetch)
     static const download_progress_t none;
     const download_progress_t *progress =
         fetch->progress ? fetch->progress : &none;
-    cleanup_free char *plain = fetch_records_plain(fetch->url);
+    cleanup_free char *plain = url_plain(fetch->url);
     json_t *shown = json_pack(
         "{s:i,s:s,s:s,s:s,s:s,s:s,s:I,s:n,s:s}", "number", (int) fetch->number,
         "kind", fetch->kind->thing, "url", plain, "path", fetch->path, "tag",
@@ -345,7 +348,7 @@ void fetch_jobs_call(fetch_jobs_t *self, const session_entry_t *entry,
 {
     json_auto_t *text =
         json_loads(call->text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
-    const json_t *content = json_object_get(text, "arguments");
+    const json_t *content = download_job_of_call(text);
     download_asker_t *asker =
         download_asker_new_code(self->parts, entry, call->id);
 

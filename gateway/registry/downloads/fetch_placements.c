@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/url_plain.h"
 #include "gateway/config/state_files.h"
 #include "gateway/files/actor.h"
 #include "gateway/frontends/management_error.h"
@@ -104,7 +105,7 @@ static json_t *check_file(const download_kind_t *kind, int file,
 /* Returns the members that the files thread copies and records by. */
 static json_t *describe_placement(const fetch_placement_t *placement)
 {
-    cleanup_free char *plain = fetch_records_plain(placement->url);
+    cleanup_free char *plain = url_plain(placement->url);
     const json_t *reply = placement->reply;
 
     if (placement->kind == &fetch_kind)
@@ -193,6 +194,9 @@ static void finish(fetch_placements_t *self, fetch_placement_t *placement,
         .who = download_asker_who(placement->asker),
         .url = placement->url,
         .path = placement->path,
+        .ref = placement->ref,
+        .depth = placement->depth,
+        .is_revival = placement->is_revival,
     };
 
     fetch_records_note(self->parts, &about, reply);
@@ -229,6 +233,8 @@ void fetch_placements_add(fetch_placements_t *self, download_job_t *job,
     placement->reply = reply;
     placement->ref = json_incref(json_object_get(job->content, "ref"));
     placement->depth = json_incref(json_object_get(job->content, "depth"));
+    placement->is_revival =
+        json_is_true(json_object_get(job->content, "revival"));
     if (is_ok(reply)) {
         file = download_process_take_file(job->process);
         error = place(self, placement, &file);

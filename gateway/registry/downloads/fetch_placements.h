@@ -23,6 +23,7 @@ typedef struct fetch_placement {
     char *path;              /* owned */
     char *tag;               /* owned */
     json_t *ref, *depth;     /* owned; of a repository, else NULL */
+    bool is_revival;         /* a revival asks again */
     download_asker_t *asker; /* owned */
     json_t *reply;           /* owned; to be completed */
     json_t *ended;           /* owned; why it was given up, or NULL */

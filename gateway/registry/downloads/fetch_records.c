@@ -2,35 +2,20 @@
 #include "gateway/registry/downloads/fetch_records.h"
 
 #include "base/buffer.h"
+#include "base/url_plain.h"
 #include "gateway/audit/audit.h"
 #include "gateway/registry/downloads/download_job.h"
 #include "gateway/registry/downloads/fetch_answer.h"
 #include "gateway/registry/downloads/session_note.h"
+#include "gateway/session/tools/tool_offer.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-char *fetch_records_plain(const char *url)
-{
-    const char *mark = strstr(url, "://");
-    size_t before = mark ? (size_t) (mark + 3 - url) : 0;
-    size_t end = strcspn(url, "?#");
-    size_t last = before;
-
-    /* In what is no URL a password may be anywhere before the last @. */
-    for (size_t i = before; i < end && !(mark && url[i] == '/'); i++)
-        if (url[i] == '@')
-            last = i + 1;
-    if (before > end)
-        before = last = end;
-    return mem_format("%.*s%.*s", (int) before, url, (int) (end - last),
-                      url + last);
-}
-
 /* Returns what the notebook says of it, which the caller owns. */
 static char *describe_done(const fetch_about_t *about, const json_t *reply)
 {
-    cleanup_free char *url = fetch_records_plain(about->url);
+    cleanup_free char *url = url_plain(about->url);
     const char *branch = download_job_text(reply, "branch");
 
     if (about->kind == &fetch_kind)
@@ -44,18 +29,43 @@ static char *describe_done(const fetch_about_t *about, const json_t *reply)
                       *branch ? ", branch " : "", branch);
 }
 
+/* Returns the request as code would make it, which the caller owns. */
+static json_t *describe_request(const fetch_about_t *about)
+{
+    json_t *request =
+        json_pack("{s:s,s:s,s:s,s:s}", "order", "fetch", "kind",
+                  about->kind->thing, "url", about->url, "path", about->path);
+
+    if (json_string_length(about->ref))
+        json_object_set(request, "ref", about->ref);
+    if (json_integer_value(about->depth))
+        json_object_set(request, "depth", about->depth);
+    return request;
+}
+
 static void note_done(const registry_parts_t *parts, const fetch_about_t *about,
-                      const json_t *reply)
+                      json_t *reply)
 {
     cleanup_free char *text = describe_done(about, reply);
+    json_auto_t *result = json_copy(reply);
 
-    session_note_add(parts, about->session, text);
+    /* The request has it, and a notebook shows it without what may be
+     * secret. */
+    json_object_del(result, "url");
+    session_note_add(parts,
+                     &(session_note_t){.session = about->session,
+                                       .who = about->who,
+                                       .text = text,
+                                       .name = TOOL_FETCH,
+                                       .arguments = describe_request(about),
+                                       .result = result,
+                                       .is_revival = about->is_revival});
 }
 
 static void note_failure(const registry_parts_t *parts,
                          const fetch_about_t *about, const json_t *reply)
 {
-    cleanup_free char *url = fetch_records_plain(about->url);
+    cleanup_free char *url = url_plain(about->url);
     const char *ename = download_job_text(reply, "ename");
     bool is_refused = strcmp(ename, "FetchRefused") == 0
                       || strcmp(ename, "FetchInvalid") == 0
@@ -70,7 +80,7 @@ static void note_failure(const registry_parts_t *parts,
 }
 
 void fetch_records_note(const registry_parts_t *parts,
-                        const fetch_about_t *about, const json_t *reply)
+                        const fetch_about_t *about, json_t *reply)
 {
     if (strcmp(download_job_text(reply, "status"), "ok") == 0)
         note_done(parts, about, reply);

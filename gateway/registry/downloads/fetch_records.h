@@ -15,14 +15,13 @@ typedef struct {
     const char *session; /* its id */
     const char *who;     /* asked for it, as in the audit log */
     const char *url;
-    const char *path; /* below the workspace */
+    const char *path;    /* below the workspace */
+    json_t *ref, *depth; /* that were asked for; or NULL */
+    bool is_revival;     /* a revival asks again */
 } fetch_about_t;
 
-/* Returns the URL without user, password, query and fragment, which may be
- * secrets; the caller owns it. */
-char *fetch_records_plain(const char *url);
 /* Records the reply to a fetch, of the management protocol. */
 void fetch_records_note(const registry_parts_t *parts,
-                        const fetch_about_t *about, const json_t *reply);
+                        const fetch_about_t *about, json_t *reply);
 
 #endif

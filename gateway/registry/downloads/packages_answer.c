@@ -12,7 +12,7 @@
 typedef struct {
     const char *name;
     const char *words[4];
-    bool has_requested; /* and the member "requested" */
+    bool has_requested; /* and the members "requested" and perhaps "sha256" */
     const char *flaw;
 } list_t;
 
@@ -24,28 +24,42 @@ static const list_t lists[] = {
     {"present", {"name", "version"}, false, "the list present"},
 };
 
+bool packages_answer_is_name(const char *text_or_null)
+{
+    return download_answer_is_word(text_or_null, NAME_LETTERS, WORD_MAX);
+}
+
+bool packages_answer_is_version(const char *text_or_null)
+{
+    return download_answer_is_word(text_or_null, VERSION_LETTERS, WORD_MAX);
+}
+
 /* Returns a copy of an entry; NULL if it is not one of the list. */
 static json_t *read_entry(const list_t *list, const json_t *entry)
 {
     json_auto_t *copy = json_object();
     const json_t *requested = json_object_get(entry, "requested");
+    json_t *hash =
+        list->has_requested ? json_object_get(entry, "sha256") : NULL;
     size_t members = list->has_requested;
 
     for (; list->words[members - list->has_requested]; members++) {
         const char *name = list->words[members - list->has_requested];
         const char *word = json_string_value(json_object_get(entry, name));
 
-        if (!download_answer_is_word(
-                word,
-                strcmp(name, "name") == 0 ? NAME_LETTERS : VERSION_LETTERS,
-                WORD_MAX))
+        if (strcmp(name, "name") == 0 ? !packages_answer_is_name(word)
+                                      : !packages_answer_is_version(word))
             return NULL;
         json_object_set_new(copy, name, json_string(word));
     }
     if (list->has_requested)
         json_object_set_new(copy, "requested",
                             json_boolean(json_is_true(requested)));
-    return json_object_size(entry) == members
+    if (hash && !download_answer_is_hash(hash))
+        return NULL;
+    if (hash)
+        json_object_set(copy, "sha256", hash);
+    return json_object_size(entry) == members + (hash != NULL)
                    && (!list->has_requested || json_is_boolean(requested))
                ? json_incref(copy)
                : NULL;

@@ -6,4 +6,8 @@
 
 extern const download_kind_t packages_kind;
 
+/* Both return true for a text that an answer may have as that. */
+bool packages_answer_is_name(const char *text_or_null);
+bool packages_answer_is_version(const char *text_or_null);
+
 #endif

@@ -12,6 +12,7 @@
 #include "gateway/registry/downloads/download_lane.h"
 #include "gateway/registry/downloads/packages_answer.h"
 #include "gateway/registry/downloads/packages_records.h"
+#include "gateway/registry/downloads/recorded_result.h"
 #include "gateway/registry/sessions/session_api.h"
 #include "gateway/registry/storage/packages_folder.h"
 
@@ -47,6 +48,8 @@ static void on_written(void *arg, download_job_t *job, json_t *reply)
         .who = download_asker_who(job->asker),
         .order = download_job_text(job->content, "order"),
         .names = json_object_get(job->content, "names"),
+        .is_recorded = json_object_size(json_object_get(job->content, "pins")),
+        .is_revival = json_is_true(json_object_get(job->content, "revival")),
     };
 
     packages_records_note(self->parts, &about, reply);
@@ -141,6 +144,7 @@ static json_t *describe(const packages_jobs_t *self,
                        (json_int_t) packages->max_bytes, "max_files",
                        (json_int_t) packages->max_files, "uv", uv ? uv : ""));
     json_object_update_new(job, describe_judging(packages));
+    recorded_result_pin_packages(content, job);
     return job;
 }
 
@@ -250,7 +254,7 @@ static json_t *refusal(const packages_jobs_t *self,
 /* Records that code was refused what it asked for. */
 static void note_refusal(const packages_jobs_t *self,
                          const session_entry_t *entry, const json_t *content,
-                         const json_t *error)
+                         json_t *error)
 {
     const packages_job_about_t about = {
         .session = entry->id,
@@ -298,6 +302,6 @@ void packages_jobs_call(packages_jobs_t *self, const session_entry_t *entry,
     json_auto_t *text =
         json_loads(call->text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 
-    take(self, entry, json_object_get(text, "arguments"),
+    take(self, entry, download_job_of_call(text),
          download_asker_new_code(self->parts, entry, call->id));
 }

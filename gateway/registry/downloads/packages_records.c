@@ -5,6 +5,7 @@
 #include "gateway/audit/audit.h"
 #include "gateway/registry/downloads/download_job.h"
 #include "gateway/registry/downloads/session_note.h"
+#include "gateway/session/tools/tool_offer.h"
 
 #include <string.h>
 
@@ -47,7 +48,7 @@ static void describe_change(const char *verb, const json_t *package,
 }
 
 static void note_changes(const registry_parts_t *parts,
-                         const packages_job_about_t *about, const json_t *reply)
+                         const packages_job_about_t *about, json_t *reply)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     const json_t *package;
@@ -59,8 +60,19 @@ static void note_changes(const registry_parts_t *parts,
             note_change(parts, about, changes[i], package);
             describe_change(changes[i], package, &text);
         }
+    if (!text.size && about->is_recorded)
+        buffer_text(&text, "packages: the recorded ones are there");
     if (text.size)
-        session_note_add(parts, about->session, (const char *) text.data);
+        session_note_add(
+            parts, &(session_note_t){.session = about->session,
+                                     .who = about->who,
+                                     .text = (const char *) text.data,
+                                     .name = TOOL_PACKAGES,
+                                     .arguments = json_pack(
+                                         "{s:s,s:O}", "order", about->order,
+                                         "names", about->names),
+                                     .result = reply,
+                                     .is_revival = about->is_revival});
 }
 
 /* Returns the first names, for which a record has room. */
@@ -96,8 +108,7 @@ static void note_failure(const registry_parts_t *parts,
 }
 
 void packages_records_note(const registry_parts_t *parts,
-                           const packages_job_about_t *about,
-                           const json_t *reply)
+                           const packages_job_about_t *about, json_t *reply)
 {
     if (strcmp(download_job_text(reply, "status"), "ok") == 0)
         note_changes(parts, about, reply);

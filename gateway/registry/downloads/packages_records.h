@@ -12,13 +12,14 @@ typedef struct {
     const char *session; /* its id */
     const char *who;     /* asked for it, as in the audit log */
     const char *order;   /* add or remove */
-    const json_t *names; /* that it is about */
+    json_t *names;       /* that it is about */
+    bool is_recorded;    /* a replay asks again */
+    bool is_revival;     /* or a revival */
 } packages_job_about_t;
 
 /* Records the reply to it, of the management protocol: each change, or why
  * there was none. */
 void packages_records_note(const registry_parts_t *parts,
-                           const packages_job_about_t *about,
-                           const json_t *reply);
+                           const packages_job_about_t *about, json_t *reply);
 
 #endif

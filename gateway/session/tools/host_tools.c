@@ -182,6 +182,8 @@ static void write_call(const tool_call_t *call, buffer_t *out)
     jspan_write_count(out, "call", call->id);
     jspan_write_text(out, "name", call->tool);
     jspan_write_raw(out, "arguments", buffer_bytes(&call->arguments));
+    if (call->recorded.size)
+        jspan_write_raw(out, "recorded", buffer_bytes(&call->recorded));
     jspan_write_count(out, "request", call->request);
     jspan_write_integer(out, "seconds_left", left_ms > 0 ? left_ms / 1000 : 0);
     jspan_write_end(out);

@@ -34,6 +34,7 @@ void tool_call_destroy(tool_call_t **self_p)
     free(self->provider);
     free(self->place);
     buffer_reset(&self->arguments);
+    buffer_reset(&self->recorded);
     free(self->held);
     free(self);
     *self_p = NULL;

@@ -22,6 +22,8 @@ typedef struct tool_call {
     char *provider;         /* owned; the one that is to answer */
     char *place;            /* owned; where it was given to; NULL: nowhere */
     buffer_t arguments;     /* JSON */
+    buffer_t recorded;      /* JSON; in a replay, the recorded result of a call
+                               of the gateway's own; or empty */
     char *held;             /* owned; its result, which the journal has not
                                taken yet; or NULL */
     int64_t begun_ms;

@@ -143,6 +143,18 @@ static void answer_recorded(session_t *self, uint64_t id)
         host_tools_fail(self, id, "failed", fault.text);
 }
 
+/* Gives a call of the gateway's own the result that it had. The gateway does it
+ * again, so that the result is true, and gets the same or fails. */
+static void add_recorded(session_t *self, tool_call_t *call)
+{
+    jspan_t result, error;
+
+    if (tool_recording_take(self->tools.recording, call->tool,
+                            buffer_bytes(&call->arguments), &result, &error)
+        && !jspan_is(result, JSPAN_ABSENT))
+        buffer_append(&call->recorded, result.text, result.size);
+}
+
 int tool_events_on_call(session_t *self, const frame_t *frame, jspan_t content,
                         fault_t *fault)
 {
@@ -175,6 +187,8 @@ int tool_events_on_call(session_t *self, const frame_t *frame, jspan_t content,
         return r;
     }
     id = call->id = journal_last_seq(self->journal);
+    if (!flaw && is_gateways && self->tools.recording)
+        add_recorded(self, call);
     tool_calls_add(self->tools.calls, &call);
     if (flaw)
         host_tools_fail(self, id, flaw, refusal ? refusal : why.text);

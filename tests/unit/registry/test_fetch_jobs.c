@@ -1,7 +1,7 @@
 /* Fetches: what the worker gets, which run and which wait, what is refused, and
  * what ends them. Workers and the files thread are records. */
 #include "base/cleanup.h"
-#include "gateway/registry/downloads/fetch_records.h"
+#include "base/url_plain.h"
 #include "tests/lib/fetch_steps.h"
 #include "tests/lib/test.h"
 
@@ -39,6 +39,43 @@ static void what_the_worker_gets(void **state)
     ANSWERED("FetchUnreachable");
     download_fakes_leave(0);
     fake_options.fetch_ca_file = NULL;
+}
+
+#define COMMIT "c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0"
+
+static const char *text_of(size_t worker, const char *member)
+{
+    const char *text = json_string_value(
+        json_object_get(download_fakes.workers[worker].job, member));
+
+    return text ? text : "";
+}
+
+static void what_was_recorded_is_pinned(void **state)
+{
+    (void) state;
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":"
+                         "\"https://a.example/x\",\"recorded\":{\"status\":"
+                         "\"ok\",\"sha256\":\"" HASH "\"}}");
+    assert_string_equal(text_of(0, "sha256"), HASH);
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":"
+                         "\"https://a.example/y\",\"kind\":\"repository\","
+                         "\"ref\":\"v1\",\"recorded\":{\"status\":\"ok\","
+                         "\"commit\":\"" COMMIT "\",\"branch\":\"main\"}}");
+    assert_string_equal(text_of(1, "ref"), COMMIT);
+    assert_string_equal(text_of(1, "branch"), "main");
+    download_fakes_finish(0);
+    download_fakes_finish(1);
+    /* What had failed, and what is no hash, asks for nothing. */
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":"
+                         "\"https://a.example/z\",\"recorded\":{\"status\":"
+                         "\"error\",\"sha256\":\"" HASH "\"}}");
+    call(5, "{\"order\":\"fetch\",\"url\":\"https://a.example/w\"},"
+            "\"recorded\":{\"status\":\"ok\",\"sha256\":\"-\"}");
+    assert_string_equal(text_of(2, "sha256"), "");
+    assert_string_equal(text_of(3, "sha256"), "");
+    download_fakes_finish(2);
+    download_fakes_finish(3);
 }
 
 static void a_failure_has_a_record(void **state)
@@ -203,7 +240,7 @@ static void secrets_of_urls_are_not_recorded(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        cleanup_free char *plain = fetch_records_plain(cases[i][0]);
+        cleanup_free char *plain = url_plain(cases[i][0]);
 
         assert_string_equal(plain, cases[i][1]);
     }
@@ -332,6 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FETCH_TEST(what_the_worker_gets),
+        FETCH_TEST(what_was_recorded_is_pinned),
         FETCH_TEST(a_failure_has_a_record),
         FETCH_TEST(some_run_and_some_wait),
         FETCH_TEST(a_url_is_fetched_once_at_a_time),

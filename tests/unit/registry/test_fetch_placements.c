@@ -34,6 +34,15 @@ static void a_file_is_answered_when_it_is_in_the_workspace(void **state)
         "\"" HASH "\",\"size\":4,\"status\":\"ok\",\"url\":"
         "\"https://a.example/t.csv?key=secret#x\"}");
     assert_string_equal(fake_said(), "aa1 NOTE");
+    assert_string_equal(
+        fake_noted(),
+        "{\"text\":\"fetched https://a.example/t.csv -> t.csv (4 bytes, "
+        "SHA-256 " HASH ")\",\"by\":\"hearth\",\"call\":{\"name\":"
+        "\"hearth:fetch\",\"arguments\":{\"order\":\"fetch\",\"kind\":"
+        "\"file\",\"url\":\"https://a.example/t.csv?key=secret#x\",\"path\":"
+        "\"t.csv\"},\"result\":{\"status\":\"ok\",\"sha256\":\"" HASH
+        "\",\"size\":4,\"cached\":false,\"encoding\":\"\",\"path\":\"t.csv\"},"
+        "\"revival\":false}}");
     DID("");
     assert_int_equal(open_files(), files);
 }

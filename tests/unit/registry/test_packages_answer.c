@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define HASH "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+
 static download_progress_t progress;
 
 /* Returns the reply as text with sorted keys, lent; "" for progress. */
@@ -34,14 +36,16 @@ static void progress_and_an_answer(void **state)
     assert_string_equal(
         read_text(
             "{\"ok\":{\"packages\":[{\"name\":\"humanize\",\"version\":"
-            "\"4.17.0\",\"requested\":true}],\"added\":[{\"name\":\"humanize\","
+            "\"4.17.0\",\"requested\":true,\"sha256\":\"" HASH
+            "\"}],\"added\":[{\"name\":\"humanize\","
             "\"version\":\"4.17.0\"}],\"changed\":[{\"name\":\"x\",\"from\":"
             "\"1!1.0\",\"to\":\"1.1+cu12\"}],\"removed\":[],\"present\":[]}}"),
         "{\"added\": [{\"name\": \"humanize\", \"version\": \"4.17.0\"}], "
         "\"changed\": [{\"from\": \"1!1.0\", \"name\": \"x\", \"to\": "
         "\"1.1+cu12\"}], "
         "\"packages\": [{\"name\": \"humanize\", \"requested\": true, "
-        "\"version\": \"4.17.0\"}], \"present\": [], \"removed\": [], "
+        "\"sha256\": \"" HASH
+        "\", \"version\": \"4.17.0\"}], \"present\": [], \"removed\": [], "
         "\"status\": \"ok\"}");
 }
 
@@ -120,6 +124,10 @@ static void what_is_not_valid_is_a_failure(void **state)
         "{\"ok\":{},\"ok\":{}}",
         "{\"ok\":{\"other\":[]}}",
         "{\"ok\":{\"added\":{}}}",
+        "{\"ok\":{\"packages\":[{\"name\":\"a\",\"version\":\"1\","
+        "\"requested\":true,\"sha256\":\"00\"}]}}",
+        "{\"ok\":{\"added\":[{\"name\":\"a\",\"version\":\"1\","
+        "\"sha256\":\"" HASH "\"}]}}",
         "{\"ok\":{\"added\":[1]}}",
         "{\"ok\":{\"added\":[{\"name\":\"a\"}]}}",
         "{\"ok\":{\"added\":[{\"name\":\"a\",\"version\":1}]}}",

@@ -11,6 +11,7 @@
 
 #define DID(text)      assert_string_equal(deeds_take(), text)
 #define ANSWERED(text) assert_string_equal(rig_answers(), text)
+#define HASH           "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 /* As an example of use. */
 static void a_job_is_answered_when_its_worker_has(void **state)
@@ -34,6 +35,46 @@ static void a_job_is_answered_when_its_worker_has(void **state)
     ANSWERED("ok");
     download_fakes_leave(0);
     DID("destroy humanize");
+}
+
+#define RECORDED                                                               \
+    "\"recorded\":{\"status\":\"ok\",\"packages\":[{\"name\":\"a\","           \
+    "\"version\":\"1\",\"sha256\":\"" HASH "\"},{\"name\":\"b\",\"version\":"  \
+    "\"2\",\"sha256\":\"x\"},{\"name\":\"../c\",\"version\":\"3\"}]}"
+
+/* Code cannot name what was recorded: its session does. */
+static void what_was_recorded_is_pinned(void **state)
+{
+    cleanup_free char *pins = NULL;
+
+    (void) state;
+    download_fakes_ask_text("{\"id\":\"aa1\",\"order\":\"add\",\"names\":"
+                            "[\"a\"],\"revival\":true," RECORDED "}");
+    pins = json_dumps(json_object_get(download_fakes.workers[0].job, "pins"),
+                      JSON_SORT_KEYS);
+    assert_string_equal(pins, "{\"a\": [\"1\", \"" HASH "\"], \"b\": [\"2\", "
+                              "\"\"]}");
+    /* The note says it again, for the next revival. */
+    download_fakes_answer(0, "{\"status\":\"ok\"}");
+    assert_string_equal(
+        fake_noted(),
+        "{\"text\":\"packages: the recorded ones are there\",\"by\":"
+        "\"hearth\",\"call\":{\"name\":\"hearth:packages\",\"arguments\":"
+        "{\"order\":\"add\",\"names\":[\"a\"]},\"result\":{\"status\":"
+        "\"ok\"},\"revival\":true}}");
+    download_fakes_leave(0);
+    download_fakes_call("aa1", 5,
+                        "{\"order\":\"add\",\"names\":[\"a\"]}," RECORDED);
+    assert_int_equal(json_object_size(json_object_get(
+                         download_fakes.workers[1].job, "pins")),
+                     2);
+    download_fakes_answer(1, "{\"status\":\"ok\"}");
+    assert_null(strstr(fake_noted(), "\"call\""));
+    download_fakes_leave(1);
+    download_fakes_call("aa1", 6,
+                        "{\"order\":\"add\",\"names\":[\"a\"]," RECORDED "}");
+    assert_null(json_object_get(download_fakes.workers[2].job, "pins"));
+    download_fakes_finish(2);
 }
 
 static void what_the_worker_gets(void **state)
@@ -306,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_job_is_answered_when_its_worker_has),
         TEST(what_the_worker_gets),
+        TEST(what_was_recorded_is_pinned),
         TEST(one_changes_at_a_time),
         TEST(lists_do_not_wait_for_changes),
         TEST(two_of_a_session_wait),

@@ -304,8 +304,11 @@ static void the_gateway_itself_is_asked(void **state)
     assert_string_equal(first->provider, TOOL_PACKAGES);
     assert_true(first->until_ms == INT64_MAX);
     HAS("\"name\":\"hearth:packages\",\"provider\":\"hearth:packages\","
-        "\"arguments\":{\"q\":1}",
+        "\"arguments\":{\"q\":1}}",
         "journal tool_call");
+    /* It is to get the same again. */
+    assert_int_equal(first->recorded.size, 1);
+    assert_memory_equal(first->recorded.data, "7", 1);
     /* However long it takes. */
     fake_outside.now_ms += 86400000;
     host_tools_on_timer(self);
@@ -313,6 +316,7 @@ static void the_gateway_itself_is_asked(void **state)
     assert_ptr_equal(waiting(self), first);
     assert_int_equal(call(self, 3, TOOL_FETCH), 0);
     DID("CALL hearth:fetch");
+    assert_int_equal(waiting(self)->next->recorded.size, 0);
     HAS("\"provider\":\"hearth:fetch\"", "journal tool_call");
     assert_int_equal(call(self, 2, "hearth:other"), 0);
     HAS("\"name\":\"?\"", "journal tool_result");
