@@ -33,13 +33,15 @@ def _read(line: str) -> dict[str, Any]:
 
 
 def _line(reply: dict[str, Any]) -> str:
-    """Describe a repository as `hearth clone` does."""
+    """Describe a repository as `hearth clone` does.
+
+    Whether it was in the gateway's cache is left out: a replay prints the same.
+    """
     branch = reply["branch"]
     return (
         f"{reply['path']}  {outside.size_text(reply['bytes'])}  "
         f"commit {reply['commit']}"
         f"{f'  branch {branch}' if branch else ''}"
-        f"{'  (cached)' if reply['cached'] else ''}"
     )
 
 

@@ -10,12 +10,14 @@ _USAGE = "%fetch: name a URL: `%fetch URL [PATH] [--sha256 HASH]`"
 
 
 def _line(reply: dict[str, Any]) -> str:
-    """Describe a file as `hearth fetch` does."""
+    """Describe a file as `hearth fetch` does.
+
+    Whether it was in the gateway's cache is left out: a replay prints the same.
+    """
     encoding = reply["encoding"]
     return (
         f"{reply['path']}  {outside.size_text(reply['size'])}  "
         f"sha256 {reply['sha256']}"
-        f"{'  (cached)' if reply['cached'] else ''}"
         f"{f'  compressed: {encoding}' if encoding else ''}"
     )
 

@@ -63,7 +63,7 @@ def test_what_is_asked(kernel, words, more):
         ({}, f"table.csv  24 B  sha256 {HASH}"),
         ({"size": 1536}, f"table.csv  1.5 KiB  sha256 {HASH}"),
         ({"size": 3 << 30}, f"table.csv  3.0 GiB  sha256 {HASH}"),
-        ({"cached": True}, f"table.csv  24 B  sha256 {HASH}  (cached)"),
+        ({"cached": True}, f"table.csv  24 B  sha256 {HASH}"),
         (
             {"encoding": "gzip"},
             f"table.csv  24 B  sha256 {HASH}  compressed: gzip",
@@ -71,7 +71,7 @@ def test_what_is_asked(kernel, words, more):
     ],
 )
 def test_what_is_printed(kernel, more, line):
-    """As `hearth fetch` prints it."""
+    """As `hearth fetch` prints it, and whether or not it was cached."""
     cell, call = calls(kernel, f"%fetch {URL}")
     answer(kernel, call, result={**FILE, **more})
     assert text(kernel.until_reply(cell)) == f"{line}\n"
@@ -109,7 +109,7 @@ def test_what_is_asked_of_a_repository(kernel, words, more):
         ({"branch": ""}, f"tool  1.5 KiB  commit {COMMIT}", []),
         (
             {"cached": True},
-            f"tool  1.5 KiB  commit {COMMIT}  branch main  (cached)",
+            f"tool  1.5 KiB  commit {COMMIT}  branch main",
             [],
         ),
         (
