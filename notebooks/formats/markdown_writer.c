@@ -2,6 +2,7 @@
  * fences that are longer than any fence in it, and without escape sequences and
  * other control characters. It can therefore neither leave its block nor
  * control a terminal. */
+#include "notebooks/formats/downloads_text.h"
 #include "notebooks/formats/output_list.h"
 #include "notebooks/formats/writer.h"
 
@@ -223,6 +224,25 @@ static void write_cell(FILE *file, const notebook_cell_t *cell, size_t index)
     fwrite(out.data, 1, out.size, file);
 }
 
+/* Lists what the session got from outside. */
+static void write_downloads(const json_t *own, buffer_t *out)
+{
+    json_auto_t *lines = downloads_text(own);
+    size_t index;
+    json_t *line;
+
+    if (json_array_size(lines))
+        buffer_text(out, "From outside:\n\n");
+    json_array_foreach(lines, index, line)
+    {
+        buffer_text(out, "- ");
+        write_plain(json_string_value(line), json_string_length(line), out);
+        buffer_text(out, "\n");
+    }
+    if (json_array_size(lines))
+        buffer_text(out, "\n");
+}
+
 static void end(FILE *file, json_t *metadata, size_t count)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
@@ -236,6 +256,7 @@ static void end(FILE *file, json_t *metadata, size_t count)
         write_plain(damage, strlen(damage), &out);
         buffer_text(&out, "*\n\n");
     }
+    write_downloads(own, &out);
     if (*reason) {
         buffer_text(&out, "*The session ended ");
         write_time(text_member(own, "ended"), &out);

@@ -3,6 +3,7 @@
  * of theirs is text, a picture, or cleaned HTML (page_clean.h), and the page's
  * own policy forbids the rest. The elements around outputs are of kinds that no
  * output can have, so that none can end them. */
+#include "notebooks/formats/downloads_text.h"
 #include "notebooks/formats/output_list.h"
 #include "notebooks/formats/page_output.h"
 #include "notebooks/formats/writer.h"
@@ -13,7 +14,7 @@
 
 #include <string.h>
 
-#define TITLE_MAX 200
+#define TITLE_MAX 400
 #define WHO_MAX   60
 
 static void write_out(FILE *file, buffer_t *out)
@@ -129,12 +130,24 @@ static void write_remark(const char *before, const char *text, buffer_t *out)
     buffer_text(out, "</p>\n");
 }
 
+/* Lists what the session got from outside. */
+static void write_downloads(const json_t *own, buffer_t *out)
+{
+    json_auto_t *lines = downloads_text(own);
+    size_t index;
+    json_t *line;
+
+    json_array_foreach(lines, index, line)
+        write_remark("From outside: ", json_string_value(line), out);
+}
+
 static void end(FILE *file, json_t *metadata, size_t count)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
     json_t *own = json_object_get(metadata, "hearth");
 
     buffer_text(&out, "<footer>\n");
+    write_downloads(own, &out);
     write_remark("The recording is not whole: ", text_member(own, "damage"),
                  &out);
     write_remark("The session ended: ", text_member(own, "reason"), &out);

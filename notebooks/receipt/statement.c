@@ -1,6 +1,7 @@
 /* See statement.h. */
 #include "notebooks/receipt/statement.h"
 
+#include "base/buffer.h"
 #include "notebooks/receipt/digest.h"
 
 #include <errno.h>
@@ -52,6 +53,61 @@ static json_t *describe_python(const notebook_t *notebook)
     return json_pack("[{s:s, s:s}]", "name", "python", "uri", uri);
 }
 
+/* Returns a text member, lent; "" if there is none. */
+static const char *member_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static json_t *describe_package(const json_t *package)
+{
+    cleanup_free char *uri =
+        mem_format("pkg:pypi/%s@%s", member_of(package, "name"),
+                   member_of(package, "version"));
+
+    return json_pack("{s:s, s:s}", "name", member_of(package, "name"), "uri",
+                     uri);
+}
+
+static json_t *describe_place(const json_t *place)
+{
+    return json_pack("{s:s, s:s}", "name", member_of(place, "path"), "uri",
+                     member_of(place, "url"));
+}
+
+/* Returns what ran it, and all that it got from outside. */
+static json_t *describe_dependencies(const notebook_t *notebook)
+{
+    static const struct {
+        const char *name, *digest, *algorithm;
+        json_t *(*describe)(const json_t *one);
+    } kinds[] = {
+        {"packages", "sha256", "sha256", describe_package},
+        {"files", "sha256", "sha256", describe_place},
+        {"repositories", "commit", "gitCommit", describe_place},
+    };
+    const json_t *own = json_object_get(notebook->metadata, "hearth");
+    json_t *all = describe_python(notebook);
+    const json_t *one;
+    size_t at;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        json_array_foreach(json_object_get(own, kinds[i].name), at, one)
+        {
+            json_t *described = kinds[i].describe(one);
+            json_t *digest = json_object_get(one, kinds[i].digest);
+
+            if (json_string_length(digest))
+                json_object_set_new(
+                    described, "digest",
+                    json_pack("{s:O}", kinds[i].algorithm, digest));
+            json_array_append_new(all, described);
+        }
+    return all;
+}
+
 /* When it was, by the notebook; what is not known is left out. */
 static json_t *describe_times(const json_t *own, const char *session)
 {
@@ -88,7 +144,7 @@ json_t *statement_new(const notebook_t *notebook, json_t *subjects,
         "{s:s, s:{s:s*, s:O*, s:o}, s:o}", "buildType", BUILD_TYPE,
         "externalParameters", "session", session, "profile",
         json_object_get(own, "profile"), "cells", describe_cells(notebook),
-        "resolvedDependencies", describe_python(notebook));
+        "resolvedDependencies", describe_dependencies(notebook));
     json_t *run =
         json_pack("{s:{s:s, s:{s:s}}, s:o, s:o}", "builder", "id", builder,
                   "version", "hearth", author->version, "metadata",

@@ -157,6 +157,8 @@ static void begin_text(cell_builder_t *self, const journal_record_t *record,
     json_object_set_new(self->notes, "note", json_true());
     json_object_set_new(self->notes, "asked", record_time(record->wall_us));
     set_text(self->notes, "by", text_member(content, "by"));
+    if (json_is_object(json_object_get(content, "call")))
+        json_object_set(self->notes, "call", json_object_get(content, "call"));
 }
 
 cell_builder_t *cell_builder_new(const journal_record_t *record,

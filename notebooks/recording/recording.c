@@ -8,6 +8,7 @@
 #include "notebooks/recording/cell_builder.h"
 #include "notebooks/recording/cell_index.h"
 #include "notebooks/recording/cell_spool.h"
+#include "notebooks/recording/downloads.h"
 #include "notebooks/recording/widgets.h"
 #include "protocol/jspan.h"
 
@@ -32,6 +33,7 @@ typedef struct {
     journal_reader_t *reader; /* owned */
     journal_reader_t *second; /* owned; for displays; NULL until needed */
     const char *folder;       /* borrowed */
+    downloads_t downloads;    /* owned; as far as the records were read */
     widgets_t widgets;        /* owned; as far as the records were read */
     json_t *language;         /* owned; language_info of the kernel, or NULL */
     json_t *tools;            /* owned; host tools by name, or NULL */
@@ -60,6 +62,7 @@ static void recording_clear(recording_t *self)
     journal_reader_destroy(&self->second);
     journal_reader_destroy(&self->reader);
     widgets_clear(&self->widgets);
+    downloads_clear(&self->downloads);
     json_decref(self->language);
     json_decref(self->tools);
     free(self->profile);
@@ -72,6 +75,8 @@ static void recording_clear(recording_t *self)
 
 static int give(recording_t *self, notebook_cell_t *cell, fault_t *fault)
 {
+    if (!self->options->is_whole)
+        downloads_hide(notebook_cell_note(cell, "call"));
     redact_cell(self->options->mask, cell);
     return self->sink(cell, self->arg, fault);
 }
@@ -226,6 +231,7 @@ static void on_state(recording_t *self, const journal_record_t *record,
         cell_builder_called(open, record, content);
     if (strcmp(record->type, "tools") == 0)
         on_tools(self, record);
+    downloads_add(&self->downloads, record, content);
     if (strcmp(record->type, "gone") == 0) {
         const char *reason = text_member(content, "reason");
         free(self->end_reason);
@@ -328,6 +334,14 @@ static json_t *write_metadata(const recording_t *self, const char *damage)
         json_object_set_new(own, "damage", json_string(damage));
     if (self->tools)
         json_object_set_new(own, "tools", list_tools(self->tools));
+    downloads_write(&self->downloads, own);
+    for (const char *const *name = downloads_members; *name; name++) {
+        json_t *member = json_incref(json_object_get(own, *name));
+
+        redact_json(self->options->mask, &member);
+        if (member)
+            json_object_set_new(own, *name, member);
+    }
     if (self->widgets.is_cut)
         json_object_set_new(own, "widgets_cut", json_true());
     json_t *widgets = widgets_json(&self->widgets);

@@ -9,12 +9,14 @@
 #include "notebooks/formats/redact.h"
 #include "notebooks/journal/writer.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct {
     const uint8_t *key;   /* the journal's, 32 bytes, or NULL */
     const redact_t *mask; /* what is hidden; NULL: nothing */
     const char *session;  /* its id, for the notebook's metadata; or NULL */
+    bool is_whole;        /* with what a notebook does not show, for a replay */
 } recording_options_t;
 
 /* Takes each cell, in the notebook's order; what is left of it is freed. */

@@ -441,6 +441,83 @@ static void another_journal_is_found(void **state)
     cmocka_unit_test_setup_teardown(test, recorded_make_folder,                \
                                     recorded_remove_folder)
 
+#define SHA "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+#define NOTE                                                                   \
+    "{\"text\":\"packages: added a 1\",\"by\":\"hearth\",\"call\":{\"name\":"  \
+    "\"hearth:packages\",\"arguments\":{\"order\":\"add\",\"names\":[\"a\"]}," \
+    "\"result\":{\"status\":\"ok\",\"packages\":[{\"name\":\"a\",\"version\":" \
+    "\"1\",\"requested\":true,\"sha256\":\"" SHA "\"}]}}}"
+#define FETCHED                                                                \
+    "{\"text\":\"fetched\",\"by\":\"hearth\",\"call\":{\"name\":"              \
+    "\"hearth:fetch\",\"arguments\":{\"url\":\"https://u:p@x/t?k=s\","         \
+    "\"path\":\"t\"},\"result\":{\"status\":\"ok\"}}}"
+#define FILE_RECORD                                                            \
+    "{\"what\":\"fetch\",\"outcome\":\"ok\",\"path\":\"t\",\"url\":"           \
+    "\"https://u:p@x/t?k=s\",\"sha256\":\"" SHA "\",\"size\":4}"
+#define CLONE_RECORD                                                           \
+    "{\"what\":\"clone\",\"outcome\":\"ok\",\"path\":\"r\",\"url\":"           \
+    "\"https://x/r\",\"commit\":\"c0\",\"branch\":\"\",\"size\":4}"
+#define REFUSED_RECORD                                                         \
+    "{\"what\":\"fetch\",\"outcome\":\"refused\",\"path\":\"n\",\"url\":"      \
+    "\"https://x/n\"}"
+#define RESULT(status)                                                         \
+    "{\"request\":1,\"call\":6,\"result\":{\"status\":\"" status               \
+    "\",\"packages\":[{\"name\":\"a\",\"version\":\"1\"},{\"name\":\"b\","     \
+    "\"version\":\"2\"}]}}"
+
+/* The list is that of the session's end, and has no part of a URL that may be
+ * secret. */
+static void what_came_from_outside_is_listed(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0}, whole = {0};
+    recording_options_t options = {.is_whole = true};
+    journal_t *journal = recordings_open(*state);
+    cleanup_free char *text = NULL, *call = NULL;
+    const json_t *own;
+    fault_t fault;
+
+    recorded_append(journal, JOURNAL_STATE, 0, "note", NOTE);
+    recorded_append(journal, JOURNAL_STATE, 0, "file", FILE_RECORD);
+    recorded_append(journal, JOURNAL_STATE, 0, "note", FETCHED);
+    recorded_append(journal, JOURNAL_STATE, 0, "file", REFUSED_RECORD);
+    recorded_append(journal, JOURNAL_REQUEST, 1, "execute_request",
+                    "{\"code\":\"%pip install b\"}");
+    recorded_append(journal, JOURNAL_STATE, 0, "tool_call",
+                    "{\"request\":1,\"name\":\"hearth:packages\"}");
+    recorded_append(journal, JOURNAL_STATE, 0, "tool_result", RESULT("ok"));
+    recorded_append(journal, JOURNAL_STATE, 0, "tool_result", RESULT("no"));
+    recorded_append(journal, JOURNAL_STATE, 0, "file", CLONE_RECORD);
+    recorded_append(journal, JOURNAL_REPLY, 1, "execute_reply",
+                    "{\"status\":\"ok\"}");
+    journal_destroy(&journal);
+    take_all(*state, NULL, &notebook);
+    own = json_object_get(notebook.metadata, "hearth");
+    text = json_dumps(json_object_get(own, "packages"),
+                      JSON_SORT_KEYS | JSON_COMPACT);
+    assert_string_equal(text, "[{\"name\":\"a\",\"version\":\"1\"},{\"name\":"
+                              "\"b\",\"version\":\"2\"}]");
+    assert_int_equal(json_array_size(json_object_get(own, "files")), 1);
+    json_auto_t *places = json_pack("[O,O]", json_object_get(own, "files"),
+                                    json_object_get(own, "repositories"));
+    free(text);
+    text = json_dumps(places, JSON_SORT_KEYS | JSON_COMPACT);
+    assert_string_equal(
+        text, "[[{\"path\":\"t\",\"sha256\":\"" SHA "\",\"size\":4,\"url\":"
+              "\"https://x/t\"}],[{\"commit\":\"c0\",\"path\":\"r\",\"size\":"
+              "4,\"url\":\"https://x/r\"}]]");
+    call = json_dumps(notebook_cell_note(&notebook.cells[1], "call"),
+                      JSON_COMPACT | JSON_SORT_KEYS);
+    assert_non_null(strstr(call, "\"url\":\"https://x/t\""));
+    assert_non_null(strstr(call, "\"url_cut\":true"));
+    /* A replay needs all of it. */
+    assert_int_equal(recording_notebook(*state, &options, &whole, &fault), 0);
+    free(call);
+    call = json_dumps(notebook_cell_note(&whole.cells[1], "call"),
+                      JSON_COMPACT | JSON_SORT_KEYS);
+    assert_non_null(strstr(call, "\"url\":\"https://u:p@x/t?k=s\""));
+    assert_null(strstr(call, "url_cut"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +525,7 @@ int main(void)
         with_folder(a_cell_that_never_began_is_marked),
         with_folder(notes_precede_their_code),
         with_folder(secrets_are_masked),
+        with_folder(what_came_from_outside_is_listed),
         with_folder(random_records_fold_into_notebooks),
         with_folder(a_cut_at_any_byte_is_reported),
         with_folder(a_changed_notebook_is_found),

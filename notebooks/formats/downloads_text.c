@@ -1,0 +1,51 @@
+/* See downloads_text.h. */
+#include "notebooks/formats/downloads_text.h"
+
+#include "notebooks/formats/output_list.h"
+
+#include <stddef.h>
+
+static json_t *describe_package(const json_t *package)
+{
+    const char *hash = text_member(package, "sha256");
+
+    return json_sprintf("package %s %s%s%s", text_member(package, "name"),
+                        text_member(package, "version"),
+                        *hash ? ", SHA-256 " : "", hash);
+}
+
+static json_t *describe_file(const json_t *file)
+{
+    return json_sprintf("file %s of %s, %" JSON_INTEGER_FORMAT
+                        " bytes, SHA-256 %s",
+                        text_member(file, "path"), text_member(file, "url"),
+                        json_integer_value(json_object_get(file, "size")),
+                        text_member(file, "sha256"));
+}
+
+static json_t *describe_repository(const json_t *repository)
+{
+    return json_sprintf(
+        "repository %s of %s, commit %s", text_member(repository, "path"),
+        text_member(repository, "url"), text_member(repository, "commit"));
+}
+
+json_t *downloads_text(const json_t *own)
+{
+    static const struct {
+        const char *name;
+        json_t *(*describe)(const json_t *one);
+    } kinds[] = {
+        {"packages", describe_package},
+        {"files", describe_file},
+        {"repositories", describe_repository},
+    };
+    json_t *lines = json_array();
+    const json_t *one;
+    size_t at;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        json_array_foreach(json_object_get(own, kinds[i].name), at, one)
+            json_array_append_new(lines, kinds[i].describe(one));
+    return lines;
+}
