@@ -49,6 +49,10 @@ typedef struct {
                 fault_t *fault);
     /* Interrupts the cell, which ends soon. */
     int (*interrupt)(void *self, fault_t *fault);
+    /* Makes a client's request for packages, a file or a repository again:
+     * `call` has its `name`, `arguments` and `result`. Returns why the same
+     * cannot be had, a sentence owned by the caller; NULL if it is there. */
+    char *(*bring)(void *self, const json_t *call);
     /* Replaces the kernel by a fresh one; no cell runs meanwhile. */
     int (*restart)(void *self, fault_t *fault);
 } cell_executor_methods_t;

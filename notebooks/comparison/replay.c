@@ -20,6 +20,10 @@
 #define SKIP_TAG           "skip-execution" /* nbclient's */
 #define KERNEL_UNREACHABLE (-ESHUTDOWN)
 
+#define CALL      "call"    /* a note's, of a client */
+#define CALLS     "tools"   /* a cell's */
+#define OWN_CALLS "hearth:" /* begins the names of the gateway's */
+
 static const char *const comments[] = {"skip-on-revive", "outside-effects"};
 
 void replay_step_clear(replay_step_t *step)
@@ -489,6 +493,97 @@ static void explain(replay_step_t *step, const notebook_t *notebook,
         add_reason(step, reason);
 }
 
+/* ---- what came from outside ---- */
+
+static void report_missing(const replay_missing_t *missing,
+                           const replay_options_t *options,
+                           replay_summary_t *summary)
+{
+    summary->missing++;
+    if (options->on_missing)
+        options->on_missing(missing, options->arg);
+}
+
+/* Returns what a request was about; the caller owns it. */
+static char *name_thing(const json_t *call)
+{
+    const json_t *arguments = json_object_get(call, "arguments");
+    const json_t *names = json_object_get(arguments, "names"), *name;
+    buffer_t text = BUFFER_EMPTY;
+    size_t i;
+
+    buffer_text(&text, text_of(arguments, "url"));
+    json_array_foreach(names, i, name)
+        buffer_format(&text, "%s%s", i ? ", " : "",
+                      json_is_string(name) ? json_string_value(name) : "");
+    buffer_append(&text, "", 1);
+    return (char *) text.data;
+}
+
+/* A revival that was made again is left out like its cells. */
+static bool skips_call(const notebook_cell_t *note,
+                       const replay_options_t *options)
+{
+    const json_t *call = notebook_cell_note(note, CALL);
+    bool is_revival = json_is_true(json_object_get(call, "revival"));
+
+    if (options->is_revival)
+        return json_is_true(notebook_cell_note(note, REPLAY_BROKEN_OFF));
+    return is_revival;
+}
+
+/* Makes the request of a client again that a note has. */
+static void bring(const cell_executor_t *runner, const notebook_cell_t *note,
+                  const replay_options_t *options, replay_summary_t *summary)
+{
+    const json_t *call = notebook_cell_note(note, CALL);
+    cleanup_free char *thing = NULL, *why = NULL;
+
+    if (!json_is_object(call) || !runner->methods->bring
+        || skips_call(note, options))
+        return;
+    why = runner->methods->bring(runner->self, call);
+    if (!why)
+        return;
+    thing = name_thing(call);
+    report_missing(&(replay_missing_t){.thing = thing, .why = why}, options,
+                   summary);
+}
+
+/* Returns true if the cell had made such calls of the gateway's. */
+static bool has_own_calls(const notebook_cell_t *cell)
+{
+    const json_t *call;
+    size_t i;
+
+    json_array_foreach(notebook_cell_note(cell, CALLS), i, call)
+    {
+        if (strncmp(text_of(call, "name"), OWN_CALLS, strlen(OWN_CALLS)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Reports that a cell did not get what it had got. */
+static void look_for_refusal(const replay_step_t *step,
+                             const replay_options_t *options,
+                             replay_summary_t *summary)
+{
+    static const char *const enames[] = {"PackagesError", "FetchError", NULL};
+
+    if (step->verdict == REPLAY_SKIPPED || !has_own_calls(step->cell))
+        return;
+    for (const char *const *ename = enames; *ename; ename++) {
+        const char *why = error_text(step->result.outputs, *ename);
+
+        if (*why && !*error_text(step->cell->outputs, *ename))
+            report_missing(&(replay_missing_t){.number = step->number,
+                                               .thing = "",
+                                               .why = why},
+                           options, summary);
+    }
+}
+
 /* Returns false if the run ends here. */
 static bool take_step(replay_step_t *step, const replay_options_t *options,
                       waiting_t *waiting, replay_summary_t *summary)
@@ -515,14 +610,20 @@ int replay_run(const notebook_t *notebook, const cell_executor_t *runner,
     int r = 0;
 
     *ret_summary = (replay_summary_t){0};
-    for (size_t i = 0; goes_on && i < notebook->count && number < last; i++) {
+    for (size_t i = 0;
+         goes_on && i < notebook->count && (number < last || !options->last);
+         i++) {
         cleanup_replay_step replay_step_t step = {.cell = &notebook->cells[i],
                                                   .count = count};
 
+        if (step.cell->kind != NOTEBOOK_CODE && number + 1 >= options->first)
+            bring(runner, step.cell, options, ret_summary);
         if (step.cell->kind != NOTEBOOK_CODE || ++number < options->first)
             continue;
         step.number = number;
         r = do_step(runner, &step, options, fault);
+        if (r == 0)
+            look_for_refusal(&step, options, ret_summary);
         explain(&step, notebook, has_differed);
         has_differed[number] = step.verdict == REPLAY_DIFFERENT;
         goes_on = r == 0 && take_step(&step, options, &waiting, ret_summary);

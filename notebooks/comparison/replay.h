@@ -32,6 +32,13 @@ typedef struct {
 void replay_step_clear(replay_step_t *step);
 #define cleanup_replay_step CLEANUP(replay_step_clear)
 
+/* A thing that came from outside the first time, and cannot be had now. */
+typedef struct {
+    size_t number;     /* of the code cell that asked; 0: a client had asked */
+    const char *thing; /* borrowed; "humane, timely 1.5", a URL */
+    const char *why;   /* borrowed; a sentence */
+} replay_missing_t;
+
 typedef struct {
     /* Returns the differences between two arrays of outputs, to be freed; NULL
      * if there are none. */
@@ -44,6 +51,8 @@ typedef struct {
     /* Called after each cell, also a skipped one; false ends the run. Cells
      * that had to wait are passed once more after the last one. */
     bool (*on_step)(replay_step_t *step, void *arg);
+    /* Called for what cannot be had from outside; may be NULL. */
+    void (*on_missing)(const replay_missing_t *missing, void *arg);
     /* Returns the answer to a question of input() that the recording does not
      * have, a text owned by the caller; NULL if there is none. May be NULL. */
     json_t *(*answer)(const char *prompt, bool is_password);
@@ -59,6 +68,7 @@ typedef struct {
 
 typedef struct {
     size_t same, different, unrecorded, skipped;
+    size_t missing;         /* from outside */
     size_t first_different; /* its number; 0: none */
 } replay_summary_t;
 

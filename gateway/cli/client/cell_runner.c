@@ -299,11 +299,62 @@ static int restart(void *arg, fault_t *fault)
     return 0;
 }
 
+/* ---- what came from outside ---- */
+
+/* Returns true if the file or the folder is there. */
+static bool is_there(const cell_runner_t *self, const char *path)
+{
+    json_auto_t *reply = NULL;
+
+    return management_client_ask(
+               self->management, "files_stat",
+               json_pack("{s:s,s:s}", "id", self->session, "path", path),
+               &reply)
+           == GATEWAY_EXIT_OK;
+}
+
+/* Returns true if what a call had brought is left as it is. A revived session
+ * has its workspace, and what is in it may have been worked on since. */
+static bool is_left(const cell_runner_t *self, const json_t *call)
+{
+    const json_t *result = json_object_get(call, "result");
+    const char *path = member_text(result, "path");
+
+    return *path && (self->is_revival || json_object_get(result, "commit"))
+           && is_there(self, path);
+}
+
+static char *bring(void *arg, const json_t *call)
+{
+    cell_runner_t *self = arg;
+    bool is_fetch = strcmp(member_text(call, "name"), "hearth:fetch") == 0;
+    json_auto_t *reply = NULL, *failure = NULL;
+    json_t *content;
+
+    if (json_is_true(json_object_get(call, "url_cut")))
+        return mem_text("its URL had a part that a notebook does not show; "
+                        "replay the session itself");
+    if (is_left(self, call))
+        return NULL;
+    content = json_deep_copy(json_object_get(call, "arguments"));
+    json_object_set_new(content, "id", json_string(self->session));
+    json_object_set(content, "recorded", json_object_get(call, "result"));
+    json_object_set_new(content, "revival", json_boolean(self->is_revival));
+    management_client_be_patient(self->management);
+    if (management_client_ask(self->management, is_fetch ? "fetch" : "packages",
+                              content, &reply)
+        == GATEWAY_EXIT_OK)
+        return NULL;
+    failure = management_client_failure(self->management);
+    return mem_text(member_text(failure, "evalue"));
+}
+
 cell_executor_t cell_runner_methods(cell_runner_t *self)
 {
     static const cell_executor_methods_t methods = {.execute = execute,
                                                     .wait = wait_for_end,
                                                     .interrupt = interrupt,
+                                                    .bring = bring,
                                                     .restart = restart};
 
     return (cell_executor_t){.methods = &methods, .self = self};

@@ -22,6 +22,11 @@ static bool on_step(replay_step_t *step, void *arg)
     return !replay_session_is_interrupted();
 }
 
+static void on_missing(const replay_missing_t *missing, void *arg)
+{
+    replay_session_print_missing(arg, missing);
+}
+
 static void print_replay(const replay_session_t *self,
                          const replay_summary_t *summary, bool is_kept)
 {
@@ -29,13 +34,13 @@ static void print_replay(const replay_session_t *self,
 
     if (self->is_json) {
         json_auto_t *document =
-            json_pack("{s:s?, s:O, s:I, s:I, s:I, s:I, s:I}", "session",
-                      is_kept ? id : NULL, "cells", self->cells, "same",
-                      (json_int_t) summary->same, "different",
-                      (json_int_t) summary->different, "not_recorded",
-                      (json_int_t) summary->unrecorded, "skipped",
-                      (json_int_t) summary->skipped, "first_different",
-                      (json_int_t) summary->first_different);
+            json_pack("{s:s?, s:O, s:O, s:I, s:I, s:I, s:I, s:I}", "session",
+                      is_kept ? id : NULL, "cells", self->cells, "missing",
+                      self->missing, "same", (json_int_t) summary->same,
+                      "different", (json_int_t) summary->different,
+                      "not_recorded", (json_int_t) summary->unrecorded,
+                      "skipped", (json_int_t) summary->skipped,
+                      "first_different", (json_int_t) summary->first_different);
         json_print(document);
         return;
     }
@@ -43,6 +48,8 @@ static void print_replay(const replay_session_t *self,
     if (summary->unrecorded)
         printf("%zu not recorded, ", summary->unrecorded);
     printf("%zu skipped\n", summary->skipped);
+    if (summary->missing)
+        printf("%zu missing from outside\n", summary->missing);
     if (summary->first_different)
         printf("the first difference is at cell %zu\n",
                summary->first_different);
@@ -95,6 +102,7 @@ static gateway_exit_t run_all(replay_session_t *self,
     int r;
 
     options.on_step = on_step;
+    options.on_missing = on_missing;
     options.arg = self;
     options.last = last;
     options.stops_there = arguments_has(arguments, "stop-on-difference");
@@ -108,7 +116,8 @@ static gateway_exit_t run_all(replay_session_t *self,
         return complain(r == -ESHUTDOWN ? GATEWAY_EXIT_GONE
                                         : GATEWAY_EXIT_FAILED,
                         "%s", fault.text);
-    return summary.different ? GATEWAY_EXIT_FAILED : GATEWAY_EXIT_OK;
+    return summary.different || summary.missing ? GATEWAY_EXIT_FAILED
+                                                : GATEWAY_EXIT_OK;
 }
 
 static int replay(const arguments_t *arguments)
@@ -350,8 +359,9 @@ const command_t replay_commands[] = {
         .operands = "ID|FILE",
         .help = "run a notebook again in a fresh session and compare outputs",
         .more =
-            "Exit status: 0 all outputs are the same, 1 some differ. A "
-            "name with a slash\nor a dot is a file, any other is a session.",
+            "Exit status: 0 all outputs are the same, 1 some differ, or "
+            "something from\noutside cannot be had again. A name with a slash "
+            "or a dot is a file, any\nother is a session.",
         .flags = replay_flags,
         .run = replay,
     },

@@ -20,6 +20,8 @@
 #define CELLS_MAX 50  /* cells that ran differently, in the report */
 #define LISTED    20  /* names in a sentence */
 #define WHY_MAX   200 /* bytes of a reason, in the report */
+/* things from outside, in a sentence */
+#define MISSING_LISTED 5
 
 typedef struct {
     replay_session_t session_run;
@@ -108,6 +110,16 @@ static bool is_of_whole_revival(const json_t *rows, json_int_t cell)
     return false;
 }
 
+/* Returns true for a cell that a revival ran, and for a note of what it has
+ * asked for. */
+static bool is_of_revival(const notebook_cell_t *cell)
+{
+    const json_t *call = notebook_cell_note(cell, "call");
+
+    return json_is_true(notebook_cell_note(cell, "revival"))
+           || json_is_true(json_object_get(call, "revival"));
+}
+
 /* Leaves out cells of an unfinished revival: they repeat earlier cells, which
  * are run anyway. */
 static void leave_out_broken_off(const notebook_t *notebook, const json_t *rows)
@@ -115,8 +127,7 @@ static void leave_out_broken_off(const notebook_t *notebook, const json_t *rows)
     for (size_t i = 0; i < notebook->count; i++) {
         const notebook_cell_t *cell = &notebook->cells[i];
 
-        if (json_is_true(notebook_cell_note(cell, "revival"))
-            && !is_of_whole_revival(rows, seq_of(cell)))
+        if (is_of_revival(cell) && !is_of_whole_revival(rows, seq_of(cell)))
             json_object_set_new(json_object_get(cell->metadata, "hearth"),
                                 REPLAY_BROKEN_OFF, json_true());
     }
@@ -231,6 +242,13 @@ static bool on_step(replay_step_t *step, void *arg)
     return !replay_session_is_interrupted();
 }
 
+static void on_missing(const replay_missing_t *missing, void *arg)
+{
+    revive_t *self = arg;
+
+    replay_session_print_missing(&self->session_run, missing);
+}
+
 static int run_cells(revive_t *self, const arguments_t *arguments,
                      fault_t *fault)
 {
@@ -239,6 +257,7 @@ static int run_cells(revive_t *self, const arguments_t *arguments,
         replay_session_options(&self->session_run, arguments);
 
     options.on_step = on_step;
+    options.on_missing = on_missing;
     options.arg = self;
     options.first = self->first;
     options.is_revival = true;
@@ -286,6 +305,25 @@ static void write_odd(const json_t *odd, const char *verdict, buffer_t *out)
         buffer_text(out, ")");
 }
 
+static void write_missing(const json_t *missing, buffer_t *out)
+{
+    const json_t *one;
+    size_t i, count = json_array_size(missing);
+
+    json_array_foreach(missing, i, one)
+    {
+        const char *what = member_text(one, "what");
+
+        if (i == MISSING_LISTED) {
+            buffer_format(out, "; and %zu more from outside are missing",
+                          count - i);
+            return;
+        }
+        buffer_format(out, "; missing from outside: %s%s%.*s", what,
+                      *what ? ": " : "", WHY_MAX, member_text(one, "why"));
+    }
+}
+
 static json_t *make_sentence(const revive_t *self, const json_t *variables,
                              bool is_complete)
 {
@@ -310,6 +348,7 @@ static json_t *make_sentence(const revive_t *self, const json_t *variables,
     write_names("back, but different", json_object_get(variables, "different"),
                 &out);
     write_names("missing", json_object_get(variables, "missing"), &out);
+    write_missing(self->session_run.missing, &out);
     buffer_text(&out, "; the workspace is the same folder as before");
     return json_stringn((const char *) out.data, out.size);
 }
@@ -323,15 +362,15 @@ static json_t *make_report(const revive_t *self, bool is_complete)
 
     clock_iso(clock_wall_us(), now);
     return json_pack(
-        "{s:b, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:O, s:o, s:s, s:o}",
+        "{s:b, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:O, s:O, s:o, s:s, s:o}",
         "is_complete", is_complete, "has_gaps", self->has_gaps, "session",
         self->recorded.id, "at", now, "ran",
         (json_int_t) summary->same + (json_int_t) summary->different, "same",
         (json_int_t) summary->same, "different",
         (json_int_t) summary->different, "skipped",
-        (json_int_t) summary->skipped, "cells", self->odd, "variables",
-        variables, "workspace", "reused", "sentence",
-        make_sentence(self, variables, is_complete));
+        (json_int_t) summary->skipped, "cells", self->odd, "missing",
+        self->session_run.missing, "variables", variables, "workspace",
+        "reused", "sentence", make_sentence(self, variables, is_complete));
 }
 
 static bool is_whole(const json_t *report)
@@ -341,6 +380,7 @@ static bool is_whole(const json_t *report)
     return json_is_true(json_object_get(report, "is_complete"))
            && json_is_false(json_object_get(report, "has_gaps"))
            && !json_integer_value(json_object_get(report, "different"))
+           && !json_array_size(json_object_get(report, "missing"))
            && !json_array_size(json_object_get(variables, "different"))
            && !json_array_size(json_object_get(variables, "missing"));
 }

@@ -34,6 +34,7 @@ static void on_signal(int number)
 
 void replay_session_clear(replay_session_t *self)
 {
+    json_decref(self->missing);
     json_decref(self->cells);
     cell_runner_destroy(&self->runner);
     json_decref(self->session);
@@ -178,6 +179,7 @@ gateway_exit_t replay_session_connect(replay_session_t *self,
     fault_t fault = {0};
 
     self->cells = json_array();
+    self->missing = json_array();
     if (cell_runner_new(self->management, self->session, client, is_revival,
                         &self->runner, &fault)
         < 0)
@@ -227,6 +229,14 @@ static void write_calls(const notebook_cell_t *cell, buffer_t *out)
     }
 }
 
+static bool has_calls(const notebook_t *notebook)
+{
+    for (size_t i = 0; i < notebook->count; i++)
+        if (notebook_cell_note(&notebook->cells[i], "tools"))
+            return true;
+    return false;
+}
+
 static gateway_exit_t record_tools(replay_session_t *self, const char *text)
 {
     json_auto_t *reply = NULL;
@@ -248,7 +258,7 @@ gateway_exit_t replay_session_answer_tools(replay_session_t *self,
     const json_t *tool;
     size_t k;
 
-    if (!json_is_array(tools))
+    if (!json_is_array(tools) && !has_calls(notebook))
         return GATEWAY_EXIT_OK;
     jspan_write_begin(&text);
     jspan_write_array(&text, "tools");
@@ -300,6 +310,7 @@ static gateway_exit_t read_session(const options_t *options, const char *id,
         return status;
     /* The recorded code is run unredacted: it is not shown here. */
     session.options.mask = NULL;
+    session.options.is_whole = true;
     r = recording_notebook(session.journal, &session.options, ret_notebook,
                            &fault);
     if (r == -EBADMSG)
@@ -410,6 +421,31 @@ void replay_session_print_as(replay_session_t *self, const replay_step_t *step,
            step->seconds, terminal_first_line(step->cell->source, TEXT_WIDTH));
     if (why)
         printf("        %s\n", terminal_cell(why, WHY_WIDTH));
+    fflush(stdout);
+}
+
+void replay_session_print_missing(replay_session_t *self,
+                                  const replay_missing_t *missing)
+{
+    json_t *row = json_pack("{s:s}", "why", missing->why);
+
+    if (*missing->thing)
+        json_object_set_new(row, "what", json_string(missing->thing));
+    if (missing->number)
+        json_object_set_new(row, "cell",
+                            json_integer((json_int_t) missing->number));
+    json_array_append_new(self->missing, row);
+    if (isatty(STDERR_FILENO))
+        fputs(CLEAR_LINE, stderr);
+    if (self->is_json)
+        return;
+    if (missing->number)
+        printf("        cell %zu cannot have the same from outside: ",
+               missing->number);
+    else
+        printf("        cannot be had again: %s: ",
+               terminal_cell(missing->thing, WHY_WIDTH));
+    printf("%s\n", terminal_cell(missing->why, WHY_WIDTH));
     fflush(stdout);
 }
 

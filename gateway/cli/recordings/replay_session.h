@@ -13,6 +13,7 @@ typedef struct {
     json_t *session;                 /* owned; its description */
     cell_runner_t *runner;           /* owned */
     json_t *cells;       /* owned; a row for each cell, for --json */
+    json_t *missing;     /* owned; what cannot be had from outside, likewise */
     bool is_json;        /* only the JSON document is printed */
     bool has_tools;      /* the session answers from recorded calls */
     bool has_seed;       /* the session has run the recording's seed */
@@ -61,6 +62,9 @@ void replay_session_print(replay_session_t *self, const replay_step_t *step);
  * line (or NULL). */
 void replay_session_print_as(replay_session_t *self, const replay_step_t *step,
                              const char *verdict, const char *why);
+/* Prints what cannot be had from outside, and adds its row. */
+void replay_session_print_missing(replay_session_t *self,
+                                  const replay_missing_t *missing);
 /* Returns "NameError: name 'x' is not defined", to be freed; NULL if no error
  * is among the outputs. */
 char *replay_session_error(const json_t *outputs);

@@ -19,6 +19,8 @@ typedef struct {
     int breaks_at; /* calls of execute until the kernel is gone; 0: never */
     const char *truth;
     char code[64];
+    const char *refusal; /* of what is to be brought; NULL: it is there */
+    const char *ename;   /* of an error of each cell; NULL: none raises */
 } pretender_t;
 
 static int execute(void *arg, const cell_executor_request_t *request,
@@ -60,6 +62,10 @@ static int wait_for_end(void *arg, int timeout_ms,
     }
     output = json_pack("{s:s}", "text", self->code);
     result->outputs = json_pack("[o]", output);
+    if (self->ename)
+        json_array_append_new(result->outputs,
+                              json_pack("{s:s, s:s}", "ename", self->ename,
+                                        "evalue", "not the same"));
     result->reply = json_pack(
         "{s:{s:{s:s, s:s, s:s, s:{s:s}}}}", "user_expressions", "hearth",
         "status", self->truth ? "ok" : "error", "ename", "NameError", "evalue",
@@ -91,8 +97,18 @@ static int restart(void *arg, fault_t *fault)
     return 0;
 }
 
+static char *bring(void *arg, const json_t *call)
+{
+    pretender_t *self = arg;
+    size_t used = strlen(self->log);
+
+    snprintf(self->log + used, sizeof self->log - used, "BRING %s;",
+             json_string_value(json_object_get(call, "name")));
+    return self->refusal ? mem_text(self->refusal) : NULL;
+}
+
 static const cell_executor_methods_t methods = {execute, wait_for_end,
-                                                interrupt, restart};
+                                                interrupt, bring, restart};
 
 /* The caller: notes what it hears. */
 typedef struct {
@@ -428,6 +444,90 @@ static void adds_up_changes_of_variables(void **state)
     assert_int_equal(json_integer_value(json_object_get(found, "more")), 3);
 }
 
+static void on_missing(const replay_missing_t *missing, void *arg)
+{
+    listener_t *self = arg;
+    size_t used = strlen(self->log);
+
+    snprintf(self->log + used, sizeof self->log - used, "%zu[%s: %s]",
+             missing->number, missing->thing, missing->why);
+}
+
+#define PACKAGES                                                               \
+    "{\"hearth\":{\"call\":{\"name\":\"p\",\"arguments\":{\"names\":[\"a\","   \
+    "\"b\"]}}}}"
+#define FETCH                                                                  \
+    "{\"hearth\":{\"call\":{\"name\":\"f\",\"arguments\":{\"url\":\"u\"}}}}"
+#define REVIVED                                                                \
+    "{\"hearth\":{\"call\":{\"name\":\"r\",\"arguments\":{},\"revival\":true}" \
+    "}}"
+
+/* A client's requests are made again at their places, also after the last
+ * cell. */
+static void brings_what_clients_had_asked_for(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    pretender_t pretender = {0};
+    listener_t listener = {0};
+    replay_options_t options = options_for(&listener);
+    replay_summary_t summary;
+    fault_t fault;
+
+    (void) state;
+    options.on_missing = on_missing;
+    add(&notebook, "n", "packages", NULL, PACKAGES);
+    add(&notebook, "a", "a", "a", "{}");
+    add(&notebook, "m", "a note", NULL, "{}");
+    add(&notebook, "r", "a revival's", NULL, REVIVED);
+    add(&notebook, "b", "b", "b", "{}");
+    add(&notebook, "f", "fetched", NULL, FETCH);
+    assert_int_equal(run(&notebook, &pretender, &options, &summary, &fault), 0);
+    assert_string_equal(pretender.log, "BRING p;a;b;BRING f;");
+    assert_string_equal(listener.log, "1=2=");
+    assert_int_equal(summary.missing, 0);
+
+    pretender = (pretender_t){.refusal = "no"};
+    listener = (listener_t){0};
+    options.last = 1;
+    assert_int_equal(run(&notebook, &pretender, &options, &summary, &fault), 0);
+    assert_string_equal(pretender.log, "BRING p;a;");
+    assert_string_equal(listener.log, "0[a, b: no]1=");
+    assert_int_equal(summary.missing, 1);
+
+    /* A revival makes again what comes before its first cell. */
+    pretender = (pretender_t){0};
+    options.last = 0;
+    options.first = 2;
+    options.is_revival = true;
+    assert_int_equal(run(&notebook, &pretender, &options, &summary, &fault), 0);
+    assert_string_equal(pretender.log, "BRING r;b;BRING f;");
+}
+
+#define ASKED                                                                  \
+    "{\"hearth\":{\"status\":\"ok\",\"tools\":[{\"name\":\"hearth:fetch\"}]}}"
+
+/* A cell that asked for something, and is refused it now, says why. */
+static void a_cell_that_is_refused_is_named(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    pretender_t pretender = {.ename = "FetchError"};
+    listener_t listener = {0};
+    replay_options_t options = options_for(&listener);
+    replay_summary_t summary;
+    fault_t fault;
+
+    (void) state;
+    options.on_missing = on_missing;
+    add(&notebook, "a", "a", "a", ASKED);
+    add(&notebook, "b", "b", "b", "{}");
+    assert_int_equal(run(&notebook, &pretender, &options, &summary, &fault), 0);
+    assert_string_equal(listener.log, "1[: not the same]1!2!");
+    assert_int_equal(summary.missing, 1);
+    pretender.ename = "ValueError";
+    assert_int_equal(run(&notebook, &pretender, &options, &summary, &fault), 0);
+    assert_int_equal(summary.missing, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,6 +538,8 @@ int main(void)
         cmocka_unit_test(waits_for_displays_that_change_later),
         cmocka_unit_test(stops_on_request_or_without_a_kernel),
         cmocka_unit_test(repeats_recorded_answers),
+        cmocka_unit_test(brings_what_clients_had_asked_for),
+        cmocka_unit_test(a_cell_that_is_refused_is_named),
         cmocka_unit_test(finds_cells_by_number_and_id),
         cmocka_unit_test(evaluates_an_expression),
         cmocka_unit_test(adds_up_changes_of_variables),

@@ -1,0 +1,381 @@
+"""A replay and a revival bring the packages, files and repositories that the
+recording has, or say which cannot be had. All servers are the tests' own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+from fake_files import FakeFiles
+from fake_index import FakeIndex
+from git_server import GitServer, Repository
+from harness import Gateway, Session
+from recordings import revive
+
+OLD, NEW = b"a,b\n1,2\n", b"a,b\n3,4\n"
+
+
+class Outside:
+    """The servers, and a gateway that may ask them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.index = FakeIndex()
+        self.files = FakeFiles()
+        (folder / "git").mkdir()
+        self.repositories = GitServer(folder / "git")
+        self.gateway = self.make_gateway()
+
+    def make_gateway(self, *options: str) -> Gateway:
+        place = self.repositories.url("").split("/")[2]
+        return Gateway(
+            "--set", f"profile/python3/packages/index={self.index.url}",
+            "--set", f"packages/dir={self.folder / 'packages'}",
+            "--set", f"fetch/dir={self.folder / 'fetched'}",
+            "--set",
+            f"profile/python3/fetch/allow={self.files.place}, {place}",
+            "--set", "profile/python3/fetch/private=127.0.0.0/8",
+            *options,
+        )  # fmt: skip
+
+    def forget(self) -> None:
+        """Remove what the gateway keeps of files and repositories."""
+        work = self.folder / "fetched" / "work"
+        for path in list(work.iterdir()) if work.exists() else []:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+    def end(self) -> None:
+        self.gateway.end()
+        self.index.close()
+        self.files.__exit__()
+        self.repositories.__exit__()
+
+
+@pytest.fixture(scope="module")
+def outside() -> Iterator[Outside]:
+    folder = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
+    folder.chmod(0o711)
+    made = Outside(folder)
+    try:
+        made.gateway.start()
+        yield made
+    finally:
+        made.end()
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def gateway(outside: Outside) -> Gateway:
+    return outside.gateway
+
+
+def replay(
+    gateway: Gateway, what: str, *options: str, status: int = 0
+) -> dict[str, Any]:
+    done = gateway.run("notebook", "replay", "--json", *options, what)
+    assert done.returncode == status, (done.stdout, done.stderr)
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def run(session: Session, code: str) -> str:
+    done = session.exec(code)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    return done.stdout
+
+
+def add(session: Session, *names: str) -> None:
+    session.gateway.json("packages", "add", "--json", session.id, *names)
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def own(session: Session) -> dict[str, Any]:
+    metadata: dict[str, Any] = session.notebook()["metadata"]["hearth"]
+    return metadata
+
+
+def make_repository(outside: Outside, name: str) -> tuple[Repository, str]:
+    made = outside.repositories.make(name)
+    return made, made.commit({"about": "old\n"})
+
+
+# ---- packages ----
+
+
+@pytest.mark.parametrize("asks", ["cell", "client"])
+def test_a_newer_version_is_not_taken(
+    outside: Outside, gateway: Gateway, asks: str
+) -> None:
+    name = f"fresh-{asks}"
+    wheel = outside.index.add(name, "1.0")
+    session = gateway.create()
+    if asks == "cell":
+        run(session, f"%pip install {name}")
+    else:
+        add(session, name)
+    module = name.replace("-", "_")
+    assert run(session, f"import {module}; print({module}.VERSION)") == "1.0\n"
+    assert own(session)["packages"] == [
+        {"name": name, "version": "1.0", "sha256": wheel.sha256}
+    ]
+    outside.index.add(name, "2.0")
+    report = replay(gateway, session.id)
+    assert report["missing"] == []
+    exported = outside.folder / f"{name}.ipynb"
+    gateway.run("notebook", "export", session.id, "-o", str(exported))
+    assert replay(gateway, str(exported))["missing"] == []
+    session.delete()
+
+
+@pytest.mark.parametrize("asks", ["cell", "client"])
+def test_another_wheel_of_that_version_is_named(
+    outside: Outside, gateway: Gateway, asks: str
+) -> None:
+    name = f"swapped-{asks}"
+    old = outside.index.add(name, "1.0")
+    session = gateway.create()
+    if asks == "cell":
+        run(session, f"%pip install {name}")
+    else:
+        add(session, name)
+    outside.index.releases.pop(name)
+    new = outside.index.add(name, "1.0", {f"{name}.py": "VERSION = 'x'\n"})
+    [missing] = replay(gateway, session.id, status=1)["missing"]
+    for text in (f"{name} 1.0", old.sha256, new.sha256):
+        assert text in missing["why"]
+    session.delete()
+
+
+def test_a_version_that_is_gone_is_named(
+    outside: Outside, gateway: Gateway
+) -> None:
+    outside.index.add("taken-back", "1.0")
+    session = gateway.create()
+    add(session, "taken-back")
+    run(session, "print(1)")
+    outside.index.releases.pop("taken-back")
+    outside.index.add("taken-back", "2.0")
+    [missing] = replay(gateway, session.id, status=1)["missing"]
+    assert missing["what"] == "taken-back"
+    assert "taken-back==1.0" in missing["why"]
+    done = gateway.run("notebook", "replay", session.id)
+    assert done.returncode == 1
+    assert "cannot be had again: taken-back: " in done.stdout
+    assert "1 missing from outside" in done.stdout
+    session.delete()
+
+
+# ---- files ----
+
+
+@pytest.mark.parametrize("asks", ["cell", "client"])
+def test_a_file_that_has_changed_is_named(
+    outside: Outside, gateway: Gateway, asks: str
+) -> None:
+    path = f"/{asks}.csv"
+    outside.files.put(path, OLD)
+    url = outside.files.url(path)
+    session = gateway.create()
+    if asks == "cell":
+        run(session, f"%fetch {url} data/a.csv")
+    else:
+        gateway.json("fetch", "--json", session.id, url, "--into", "data/a.csv")
+    assert run(session, "print(open('data/a.csv').read(), end='')") == (
+        OLD.decode()
+    )
+    assert own(session)["files"] == [
+        {
+            "path": "data/a.csv",
+            "url": url,
+            "sha256": digest(OLD),
+            "size": len(OLD),
+        }
+    ]
+    outside.files.put(path, NEW)
+    # The gateway has the old one still.
+    assert replay(gateway, session.id)["missing"] == []
+    outside.forget()
+    [missing] = replay(gateway, session.id, status=1)["missing"]
+    assert digest(OLD) in missing["why"]
+    assert digest(NEW) in missing["why"]
+    session.delete()
+
+
+def test_a_query_is_in_the_session_and_not_in_the_notebook(
+    outside: Outside, gateway: Gateway
+) -> None:
+    outside.files.put("/q", OLD)
+    url = outside.files.url("/q?token=secret")
+    session = gateway.create()
+    gateway.json("fetch", "--json", session.id, url, "--into", "q.csv")
+    run(session, "print(open('q.csv').read())")
+    assert replay(gateway, session.id)["missing"] == []
+    exported = outside.folder / "q.ipynb"
+    gateway.run("notebook", "export", session.id, "-o", str(exported))
+    assert "token" not in exported.read_text()
+    [missing] = replay(gateway, str(exported), status=1)["missing"]
+    assert missing["what"] == url.partition("?")[0]
+    assert "a notebook does not show" in missing["why"]
+    session.delete()
+
+
+# ---- repositories ----
+
+
+@pytest.mark.parametrize("depth", [(), ("--depth", "1")])
+@pytest.mark.parametrize("asks", ["cell", "client"])
+def test_a_branch_that_has_moved_on_is_at_its_commit(
+    outside: Outside, gateway: Gateway, asks: str, depth: tuple[str, ...]
+) -> None:
+    made, old = make_repository(outside, f"{asks}{len(depth)}.git")
+    session = gateway.create()
+    if asks == "cell":
+        run(session, f"%clone {made.url} src {' '.join(depth)}")
+    else:
+        gateway.json(
+            "clone", "--json", session.id, made.url, "--into", "src", *depth
+        )
+    run(session, "print(open('src/about').read(), end='')")
+    assert own(session)["repositories"] == [
+        {
+            "path": "src",
+            "url": made.url,
+            "commit": old,
+            "branch": "main",
+            "size": own(session)["repositories"][0]["size"],
+        }
+    ]
+    new = made.commit({"about": "new\n"})
+    assert new != old
+    report = replay(gateway, session.id, "--keep")
+    assert report["missing"] == []
+    [kept] = [
+        one for one in gateway.sessions() if one["id"] == report["session"]
+    ]
+    tree = Path(kept["workspace"]) / "src"
+    for name in ("HEAD", "main", "origin/main"):
+        assert git(tree, "rev-parse", name) == old
+    assert git(tree, "status", "--porcelain") == ""
+    gateway.run("session", "delete", report["session"])
+    session.delete()
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-c", "safe.directory=*", *words],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip()
+
+
+def test_a_commit_that_is_gone_is_named(
+    outside: Outside, gateway: Gateway
+) -> None:
+    made, old = make_repository(outside, "gone.git")
+    session = gateway.create()
+    gateway.json("clone", "--json", session.id, made.url)
+    shutil.rmtree(made.path)
+    made = Repository(made.path, made.url)
+    made.commit({"about": "another\n"})
+    outside.forget()
+    [missing] = replay(gateway, session.id, status=1)["missing"]
+    assert missing["what"] == made.url
+    assert old in missing["why"]
+    session.delete()
+
+
+# ---- policy ----
+
+
+def test_what_is_refused_by_now_is_named(outside: Outside) -> None:
+    outside.index.add("forbidden", "1.0")
+    outside.files.put("/forbidden.csv", OLD)
+    gateway = outside.make_gateway()
+    try:
+        gateway.start()
+        session = gateway.create()
+        add(session, "forbidden")
+        gateway.json(
+            "fetch", "--json", session.id, outside.files.url("/forbidden.csv")
+        )
+        run(session, "print(1)")
+        gateway.terminate()
+        gateway.options += [
+            "--set", "profile/python3/packages/deny=forbidden",
+            "--set", f"profile/python3/fetch/deny={outside.files.place}",
+        ]  # fmt: skip
+        gateway.start()
+        package, file = replay(gateway, session.id, status=1)["missing"]
+        assert "packages/deny" in package["why"]
+        assert "fetch/deny" in file["why"]
+    finally:
+        gateway.end()
+
+
+# ---- revivals ----
+
+
+def test_a_revival_brings_what_is_missing(
+    outside: Outside, gateway: Gateway
+) -> None:
+    outside.index.add("revivable", "1.0")
+    outside.files.put("/revived.csv", OLD)
+    made, old = make_repository(outside, "revived.git")
+    session = gateway.create()
+    add(session, "revivable")
+    gateway.json(
+        "fetch", "--json", session.id, outside.files.url("/revived.csv")
+    )
+    gateway.json("clone", "--json", session.id, made.url)
+    run(session, "import revivable; x = open('revived.csv').read()")
+    (session.workspace / "revived.csv").unlink()
+    shutil.rmtree(session.workspace / "revived")
+    made.commit({"about": "new\n"})
+    outside.files.put("/revived.csv", NEW)
+    outside.index.add("revivable", "2.0")
+    session.delete()
+    assert revive(gateway, session)["missing"] == []
+    assert (session.workspace / "revived.csv").read_bytes() == OLD
+    assert git(session.workspace / "revived", "rev-parse", "HEAD") == old
+    # What is there is left as it is.
+    (session.workspace / "revived.csv").write_bytes(b"mine")
+    session.delete()
+    assert revive(gateway, session)["missing"] == []
+    assert (session.workspace / "revived.csv").read_bytes() == b"mine"
+    session.delete()
+
+
+def test_a_revival_goes_on_and_names_what_is_missing(
+    outside: Outside, gateway: Gateway
+) -> None:
+    outside.files.put("/lost.csv", OLD)
+    session = gateway.create()
+    gateway.json("fetch", "--json", session.id, outside.files.url("/lost.csv"))
+    run(session, "x = 1")
+    (session.workspace / "lost.csv").unlink()
+    outside.files.put("/lost.csv", NEW)
+    outside.forget()
+    session.delete()
+    done = gateway.run("session", "revive", "--json", session.id)
+    assert done.returncode == 1, done.stderr
+    report = json.loads(done.stdout)
+    [missing] = report["missing"]
+    assert digest(NEW) in missing["why"]
+    assert "missing from outside: " in report["sentence"]
+    assert run(session, "print(x)") == "1\n"
+    session.delete()
