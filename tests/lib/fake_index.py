@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import gzip
 import hashlib
 import http.server
 import io
@@ -54,7 +55,7 @@ class Release:
     metadata: bytes
     uploaded: Optional[datetime.datetime]
     requires_python: Optional[str] = None
-    yanked: bool = False
+    yanked: Union[bool, str] = False  # or why it was
     sha256: str = ""
     redirect: Optional[str] = None  # where a request for the file is sent
     url: Optional[str] = None  # what the page says where the file is
@@ -157,6 +158,8 @@ class FakeIndex:
     html: bool = False  # PEP 503 instead of PEP 691
     redirect: Optional[str] = None  # where every request for a page is sent
     status: int = 200  # of every page
+    statuses: dict[str, dict[str, str]] = field(default_factory=dict)  # PEP 792
+    zips: bool = False  # pages are compressed
     releases: dict[str, list[Release]] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)  # every path asked for
 
@@ -258,12 +261,20 @@ class FakeIndex:
                 f"{one.filename}</a><br>\n"
                 for one in releases
             )
+            for key, value in self.statuses.get(name, {}).items():
+                end = "" if key == "status" else f"-{key}"
+                text = (
+                    f'<meta name="pypi:project-status{end}" content="{value}">'
+                    f"\n{text}"
+                )
             return "text/html", f"<!DOCTYPE html>\n{text}".encode()
         entries = [one.describe() for one in releases]
         if not self.says_times:
             for entry in entries:
                 entry.pop("upload-time", None)
         page = {"meta": {"api-version": "1.1"}, "name": name, "files": entries}
+        if name in self.statuses:
+            page["project-status"] = self.statuses[name]
         return JSON_TYPE, json.dumps(page).encode()
 
     def find(self, filename: str) -> Optional[Release]:
@@ -313,7 +324,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send(404)
         else:
             kind, text = index.page(name)
-            self.send(200, text, kind)
+            is_zipped = index.zips and "gzip" in self.headers.get(
+                "Accept-Encoding", ""
+            )
+            if is_zipped:
+                text = gzip.compress(text)
+            self.send(200, text, kind, is_zipped=is_zipped)
 
     def send_release(self, filename: str) -> None:
         index = self.server.index
@@ -339,8 +355,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         body: bytes = b"",
         kind: str = "application/octet-stream",
         location: Optional[str] = None,
+        is_zipped: bool = False,
     ) -> None:
         self.send_response(status)
+        if is_zipped:
+            self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         if location:

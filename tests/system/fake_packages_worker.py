@@ -79,6 +79,7 @@ class Worker:
             changed=[changed],
             removed=[old],
             present=[here],
+            notes=["x 1.1 was yanked"],
         )
 
     def slow(self, name: str) -> None:

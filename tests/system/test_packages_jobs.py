@@ -80,6 +80,7 @@ def test_what_is_printed(gateway: Packaged, session: Session) -> None:
         "changed x 1.0 -> 1.1: restart the session if it is imported\n"
         "removed old 0.1\n"
         "numpy 2.2.0 is there already (profile)\n"
+        "note: x 1.1 was yanked\n"
     )
     done = gateway.run("packages", "remove", session.id, "six")
     assert (done.returncode, done.stdout) == (0, "removed six 1.0\n")
@@ -98,6 +99,7 @@ def test_what_is_printed(gateway: Packaged, session: Session) -> None:
         "changed": [],
         "removed": [],
         "present": [],
+        "notes": [],
     }
 
 

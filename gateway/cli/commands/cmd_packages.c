@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #define WORD_WIDTH 128 /* columns of a name or a version */
+#define NOTE_WIDTH 500
 
 /* Sends the order with the operands after the session's, and prints the reply
  * if JSON is wanted. */
@@ -76,6 +77,16 @@ static size_t print_changed(const json_t *reply)
     return json_array_size(packages);
 }
 
+static void print_notes(const json_t *reply)
+{
+    const json_t *note;
+    size_t i;
+
+    json_array_foreach(json_object_get(reply, "notes"), i, note)
+        printf("note: %s\n",
+               terminal_cell(json_string_value(note), NOTE_WIDTH));
+}
+
 static void print_changes(const json_t *reply, const char *otherwise)
 {
     size_t count = print_list(reply, "added", "added ", "");
@@ -85,6 +96,7 @@ static void print_changes(const json_t *reply, const char *otherwise)
     count += print_list(reply, "present", "", " is there already (profile)");
     if (!count)
         puts(otherwise);
+    print_notes(reply);
 }
 
 static int change(const arguments_t *arguments, const char *word,

@@ -58,8 +58,7 @@ static bool is_control(uint32_t code)
            || (code >= 0x2066 && code <= 0x2069);
 }
 
-/* Copies what fits, with spaces in the place of controls. */
-static void clean(const char *text, char *ret_text, size_t size)
+void download_answer_clean(const char *text, char *ret_text, size_t size)
 {
     const char *end = text + strlen(text);
     size_t count = 0;
@@ -120,13 +119,13 @@ static json_t *read_fault(const download_kind_t *kind, const json_t *said)
     char sentence[TEXT_SIZE];
 
     if (json_is_string(said)) {
-        clean(json_string_value(said), sentence, sizeof sentence);
+        download_answer_clean(json_string_value(said), sentence, sizeof sentence);
         return download_answer_error(kind, "Failed", "%s", sentence);
     }
     if (!ename || !text || json_object_size(said) != 2
         || !is_fault(kind, ename))
         return invalid(kind, "an unknown fault");
-    clean(text, sentence, sizeof sentence);
+    download_answer_clean(text, sentence, sizeof sentence);
     return download_answer_error(kind, ename + strlen(kind->noun), "%s",
                                  sentence);
 }
@@ -139,7 +138,7 @@ static const char *read_progress(const json_t *said,
     const json_t *total = json_object_get(said, "total");
 
     if (json_is_string(said)) {
-        clean(json_string_value(said), progress->text, sizeof progress->text);
+        download_answer_clean(json_string_value(said), progress->text, sizeof progress->text);
         return NULL;
     }
     if (json_object_size(said) != 2 || !json_is_integer(bytes)

@@ -56,4 +56,7 @@ bool download_answer_is_word(const char *text_or_null, const char *letters,
 /* Returns true for the 64 hexadecimal digits of a SHA-256, in lower case. */
 bool download_answer_is_hash(const json_t *value_or_null);
 
+/* Copies of a sentence what fits, with spaces in the place of controls. */
+void download_answer_clean(const char *text, char *ret_text, size_t size);
+
 #endif

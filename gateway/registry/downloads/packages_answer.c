@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-#define WORD_MAX 128 /* of a name or a version */
+#define WORD_MAX  128 /* of a name or a version */
+#define NOTES_MAX 20
+#define NOTE_SIZE 500 /* of a sentence, in bytes */
 /* PEP 508 and PEP 440. */
 #define NAME_LETTERS    DOWNLOAD_LETTERS "._-"
 #define VERSION_LETTERS DOWNLOAD_LETTERS "._-+!"
@@ -85,11 +87,41 @@ static json_t *read_list(const list_t *list, const json_t *entries_or_null)
     return json_incref(copy);
 }
 
+/* Returns a copy of the notes, empty for NULL; NULL if they are not valid. */
+static json_t *read_notes(const json_t *notes_or_null)
+{
+    json_auto_t *copy = json_array();
+    const json_t *note;
+    size_t i;
+
+    if (notes_or_null
+        && (!json_is_array(notes_or_null)
+            || json_array_size(notes_or_null) > NOTES_MAX))
+        return NULL;
+    json_array_foreach(notes_or_null, i, note)
+    {
+        char text[NOTE_SIZE];
+
+        if (!json_is_string(note))
+            return NULL;
+        download_answer_clean(json_string_value(note), text, sizeof text);
+        json_array_append_new(copy, json_string(text));
+    }
+    return json_incref(copy);
+}
+
 static json_t *read_ok(const json_t *said, const char **ret_flaw)
 {
     json_auto_t *reply = json_pack("{s:s}", "status", "ok");
-    size_t known = 0;
+    const json_t *said_notes = json_object_get(said, "notes");
+    json_t *notes = read_notes(said_notes);
+    size_t known = said_notes != NULL;
 
+    if (!notes) {
+        *ret_flaw = "the list notes";
+        return NULL;
+    }
+    json_object_set_new(reply, "notes", notes);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         const json_t *entries = json_object_get(said, lists[i].name);
         json_t *list = read_list(&lists[i], entries);

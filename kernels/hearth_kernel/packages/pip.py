@@ -172,6 +172,8 @@ def _changes(reply: Content) -> Iterator[str]:
         yield f"removed {one['name']} {one['version']}"
     for one in reply.get("present", []):
         yield f"{one['name']} {one['version']} is there already (profile)"
+    for note in reply.get("notes", []):
+        yield f"note: {note}"
     fresh = {one["name"]: one["version"] for one in added}
     fresh.update({one["name"]: one["to"] for one in changed})
     for name, version in fresh.items():

@@ -18,6 +18,7 @@ NONE: dict[str, Any] = {
     "changed": [],
     "removed": [],
     "present": [],
+    "notes": [],
 }
 
 LIE = {**NONE, "status": "ok", "added": [{"name": "untrue", "version": "6"}]}
@@ -80,6 +81,7 @@ def test_add_list_and_remove(web: Web, here: str) -> None:
     changed = add(web, here, "many").json
     assert changed["changed"] == [{"name": "x", "from": "1.0", "to": "1.1"}]
     assert changed["present"] == [{"name": "numpy", "version": "2.2.0"}]
+    assert changed["notes"] == ["x 1.1 was yanked"]
 
 
 @pytest.mark.parametrize(

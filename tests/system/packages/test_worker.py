@@ -69,6 +69,7 @@ def test_adds_lists_and_removes(any_folder: Folder, index: FakeIndex) -> None:
         "changed": [],
         "removed": [],
         "present": [],
+        "notes": [],
     }
     assert [text.split()[0] for text in run_.progress] == [
         "resolving",

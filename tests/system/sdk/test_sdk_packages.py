@@ -90,6 +90,15 @@ def test_what_is_there_is_present(session: hearth.Session) -> None:
     done = session.packages.add("ipython")
     assert [name for name, _ in done.present] == ["ipython"]
     assert done.added == ()
+    assert done.notes == ()
+
+
+def test_a_note_says_what_was_yanked(
+    session: hearth.Session, index: FakeIndex
+) -> None:
+    index.add("pulled", "1.0", yanked="it breaks")
+    done = session.packages.add("pulled==1.0")
+    assert done.notes == ("pulled 1.0 was yanked: it breaks",)
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,11 @@ static void progress_and_an_answer(void **state)
             "\"4.17.0\",\"requested\":true,\"sha256\":\"" HASH
             "\"}],\"added\":[{\"name\":\"humanize\","
             "\"version\":\"4.17.0\"}],\"changed\":[{\"name\":\"x\",\"from\":"
-            "\"1!1.0\",\"to\":\"1.1+cu12\"}],\"removed\":[],\"present\":[]}}"),
+            "\"1!1.0\",\"to\":\"1.1+cu12\"}],\"removed\":[],\"present\":[],"
+            "\"notes\":[\"x was\\nyanked\"]}}"),
         "{\"added\": [{\"name\": \"humanize\", \"version\": \"4.17.0\"}], "
         "\"changed\": [{\"from\": \"1!1.0\", \"name\": \"x\", \"to\": "
-        "\"1.1+cu12\"}], "
+        "\"1.1+cu12\"}], \"notes\": [\"x was yanked\"], "
         "\"packages\": [{\"name\": \"humanize\", \"requested\": true, "
         "\"sha256\": \"" HASH
         "\", \"version\": \"4.17.0\"}], \"present\": [], \"removed\": [], "
@@ -53,7 +54,8 @@ static void lists_may_be_missing(void **state)
 {
     (void) state;
     assert_string_equal(read_text("{\"ok\":{}}"),
-                        "{\"added\": [], \"changed\": [], \"packages\": [], "
+                        "{\"added\": [], \"changed\": [], \"notes\": [], "
+                        "\"packages\": [], "
                         "\"present\": [], \"removed\": [], \"status\": "
                         "\"ok\"}");
 }
@@ -123,6 +125,10 @@ static void what_is_not_valid_is_a_failure(void **state)
         "{\"ok\":{},\"progress\":\"x\"}",
         "{\"ok\":{},\"ok\":{}}",
         "{\"ok\":{\"other\":[]}}",
+        "{\"ok\":{\"notes\":{}}}",
+        "{\"ok\":{\"notes\":[1]}}",
+        "{\"ok\":{\"notes\":[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\","
+        "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]}}",
         "{\"ok\":{\"added\":{}}}",
         "{\"ok\":{\"packages\":[{\"name\":\"a\",\"version\":\"1\","
         "\"requested\":true,\"sha256\":\"00\"}]}}",

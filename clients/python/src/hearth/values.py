@@ -471,6 +471,8 @@ class PackagesChanged:
     changed: tuple[tuple[str, str, str], ...]
     #: What was asked for and the profile's Python has already.
     present: tuple[tuple[str, str], ...]
+    #: Sentences about what was added, such as that a version was yanked.
+    notes: tuple[str, ...] = ()
 
 
 def packages_changed(model: Mapping[str, Any]) -> PackagesChanged:
@@ -491,6 +493,7 @@ def packages_changed(model: Mapping[str, Any]) -> PackagesChanged:
             for entry in model.get("changed", ())
         ),
         present=pairs("present"),
+        notes=tuple(model.get("notes", ())),
     )
 
 

@@ -82,6 +82,7 @@ class _Change:
         self.before = Account()
         # None: they have to be read, which waits for other workers.
         self.advisories: Advisories | None = NOTHING
+        self.notes: list[str] = []
 
     def run(self, new: dict[str, str]) -> bytes:
         """Make the change; `new` has requirements, or names to be removed."""
@@ -167,6 +168,7 @@ class _Change:
     ) -> bytes:
         self.gateway.progress(f"resolving {len(requested)} requirements")
         pins = resolver.resolve(requested, self.before.resolved, new)
+        self.notes = resolver.notes
         packages = to_packages(pins, requested, self.before)
         resolved = self.stage.read("resolved.txt")
         if self._has(packages):
@@ -233,7 +235,7 @@ class _Change:
         return answer
 
     def _report(self, account: Account, new: dict[str, str]) -> Answer:
-        return report(self.before, account, self.profile, list(new))
+        return report(self.before, account, self.profile, list(new), self.notes)
 
     def _finish(
         self,

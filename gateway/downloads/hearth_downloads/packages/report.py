@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from hearth_downloads.core.faults import Refused, clean
@@ -10,6 +11,8 @@ from hearth_downloads.core.gateway import DATAGRAM_MAX
 from hearth_downloads.packages.generations import Account
 from hearth_downloads.packages.requirement import is_name, is_version, normalise
 
+NOTES_MAX = 20
+NOTE_MAX = 300  # letters
 Answer = dict[str, Any]
 
 
@@ -18,6 +21,7 @@ def report(
     after: Account,
     profile: dict[str, str],
     asked: list[str],
+    notes: Sequence[str] = (),
 ) -> Answer:
     """Return the members of the answer; `profile` has its versions."""
     old, new = before.versions(), after.versions()
@@ -43,6 +47,7 @@ def report(
             for name in map(normalise, asked)
             if name in profile and name in after.requested
         ],
+        "notes": [clean(note, NOTE_MAX) for note in notes[:NOTES_MAX]],
     }
 
 
@@ -56,8 +61,8 @@ def encode(answer: Answer) -> bytes:
     Refuse one that the gateway would not take: the session would have packages
     that no list could name (gateway/registry/downloads/packages_answer.c).
     """
-    for entries in answer.values():
-        for entry in entries:
+    for member, entries in answer.items():
+        for entry in () if member == "notes" else entries:
             _check_entry(entry)
     datagram = json.dumps({"ok": answer}).encode()
     if len(datagram) > DATAGRAM_MAX:

@@ -6,6 +6,7 @@ a whole: a dependency is a package like one that was asked for.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
 import shutil
@@ -14,7 +15,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from hearth_downloads.core.faults import Conflict, Failed, Fault, Refused, clean
+from hearth_downloads.core.faults import (
+    Conflict,
+    Failed,
+    Fault,
+    Refused,
+    Unreachable,
+    clean,
+)
 from hearth_downloads.core.sandbox import Result
 from hearth_downloads.packages.advisories import NOTHING, Advisories
 from hearth_downloads.packages.generations import Account, Package
@@ -34,15 +42,24 @@ from hearth_downloads.packages.sentences import (
     explain,
     explain_no_times,
     explain_young,
+    find_empty,
+    find_yanked,
     find_young,
     is_missing,
     lacks_times,
     names_extra,
 )
 from hearth_downloads.packages.stage import Stage
+from hearth_downloads.packages.status import find_statuses
 from hearth_downloads.packages.uv import Uv
 
 COUNT_MAX = 500
+EMPTY_MAX = 10
+# The words of an index about a project that are worth a note.
+_STATUSES = {
+    "archived": "archived, and gets no more releases",
+    "deprecated": "deprecated, and another project has perhaps replaced it",
+}
 _HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 _COMMON = ("--color", "never", "--no-config", "--no-python-downloads")
 
@@ -78,6 +95,7 @@ class Resolver:
         self.stage = stage
         self.uv = uv
         self.advisories = NOTHING
+        self.notes: list[str] = []  # on what is new
         self.installed = installed
         versions = {one.name: one.version for one in installed.values()}
         self.case = Case(job, rules, versions)
@@ -114,7 +132,26 @@ class Resolver:
         pins = parse(stage.read("resolved.txt"))
         found = [pin for pin in pins if pin.name not in self.installed]
         self._check(found, set(new))
+        there = {(pin.name, pin.version) for pin in parse(before)}
+        fresh = [pin for pin in found if (pin.name, pin.version) not in there]
+        yanked = find_yanked(result.output)
+        self.notes = [yanked[p.name] for p in fresh if p.name in yanked]
+        self._check_statuses([pin.name for pin in fresh], found)
         return [pin_wheel(self.job, pin) for pin in found]
+
+    def _check_statuses(self, names: list[str], pins: list[Pin]) -> None:
+        """Refuse projects in quarantine, and note what else they are."""
+        graph = {pin.name: pin.via for pin in pins}
+        for name, status in find_statuses(self.uv, self.case, names).items():
+            if status.word == "quarantined":
+                raise Refused(
+                    f'"{name}"{_needed(find_chain(name, graph))} refused: the '
+                    f"index has it in quarantine{status.because}"
+                )
+            if status.word in _STATUSES:
+                self.notes.append(
+                    f"{name} is {_STATUSES[status.word]}{status.because}"
+                )
 
     def _cooldown(self) -> list[str]:
         if self.job.cooldown <= 0:
@@ -157,9 +194,15 @@ class Resolver:
             if again.code == 0:
                 return explain_young(self.job, young)
             result, reports = again, self.uv.reports
-        return self._find_missing(result) or explain(
+        fault = self._find_missing(result) or explain(
             self.case, result.output, reports
         )
+        if isinstance(fault, Conflict):
+            # An index shows no file of a project that it has in quarantine.
+            empty = find_empty(result.output)[:EMPTY_MAX]
+            with contextlib.suppress(Unreachable):
+                self._check_statuses([one for one in empty if is_name(one)], [])
+        return fault
 
     def _find_missing(self, result: Result) -> Optional[Fault]:
         """Return that the index lacks a name that has an extra, if it does.
@@ -276,9 +319,7 @@ def check_name(job: Job, name: str, chain: list[str]) -> None:
 
     `chain` has the packages by which it is needed, the requested one first.
     """
-    needed = f", which is needed by {', by '.join(reversed(chain))}," * bool(
-        chain
-    )
+    needed = _needed(chain)
     if matches(name, job.deny):
         raise Refused(
             f"{name}{needed} is not permitted here: {job.setting('deny')} "
@@ -289,6 +330,13 @@ def check_name(job: Job, name: str, chain: list[str]) -> None:
             f"{name}{needed} is not permitted here: {job.setting('allow')} "
             f"permits {clean(', '.join(job.allow), 300)}"
         )
+
+
+def _needed(chain: list[str]) -> str:
+    """Return why it is there, for the middle of a sentence."""
+    if not chain:
+        return ""
+    return f", which is needed by {', by '.join(reversed(chain))},"
 
 
 def check_asked(advisories: Advisories, new: dict[str, str]) -> None:
@@ -316,9 +364,8 @@ def check_version(advisories: Advisories, pin: Pin, chain: list[str]) -> None:
         what, which = f'"{pin.name}" {pin.version}', "it is"
         other = "; ask for another version"
     if advice:
-        needed = f", which is needed by {', by '.join(reversed(chain))},"
         raise Refused(
-            f"{what}{needed * bool(chain)} refused: {advice.id} says that "
+            f"{what}{_needed(chain)} refused: {advice.id} says that "
             f"{which} malicious{other}"
         )
 

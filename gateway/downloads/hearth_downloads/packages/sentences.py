@@ -33,11 +33,19 @@ _YOUNG = re.compile(
 )
 _NO_TIME = re.compile(r"is missing an upload date")
 _NOT_FOUND = re.compile(r"Because (\S+) was not found in the package registry")
+_NO_VERSIONS = re.compile(r"there are no versions of ([^\s\[]+)")
 _NO_WHEEL = re.compile(r"Wheels are required for `([^`\s]+)`")
 _OWN_HINT = re.compile(r"`exclude-newer`|Wheels are required for")
 _STATUS = re.compile(r"HTTP status (?:client|server) error \(([^)]*)\)")
 _DENIED = re.compile(r"(403 Forbidden|401 Unauthorized)")
 _HASH = re.compile(r"Hash mismatch for `([^`]+)`")
+_YANKED = re.compile(
+    r"(?<!\S)(\S+?)==(\S+) was yanked(?: \(reason: (.*?)\))?"
+    r"(?=[,.]| and | or |$)"
+)
+_YANKED_PIN = re.compile(
+    r"warning: `(\S+?)==(\S+?)` is yanked(?: \(reason: (.*)\))?"
+)
 _TAIL = re.compile(
     r",? we can conclude that your requirements are unsatisfiable\.?"
 )
@@ -106,9 +114,30 @@ def lacks_times(output: str) -> bool:
     return _NO_TIME.search(output) is not None
 
 
+def find_yanked(output: str) -> dict[str, str]:
+    """Return notes on what uv takes although it was yanked, by the name."""
+    return {
+        normalise(name): f"{clean(name, 100)} {clean(version, 100)} was yanked"
+        f"{_because_of(reason)}"
+        for name, version, reason in _YANKED_PIN.findall(output)
+    }
+
+
+def _because_of(reason: str) -> str:
+    """Return the end of a sentence with the reason, quoted by uv."""
+    text = clean(reason.strip('"'), 300)
+    return f": {text}" * bool(text)
+
+
 def is_missing(output: str) -> bool:
     """Return true if the index does not have a package."""
     return _NOT_FOUND.search(" ".join(output.split())) is not None
+
+
+def find_empty(output: str) -> list[str]:
+    """Return the packages of which the index has no file."""
+    names = _NO_VERSIONS.findall(" ".join(output.split()))
+    return list(dict.fromkeys(map(normalise, names)))
 
 
 def names_extra(output: str, name: str) -> bool:
@@ -227,6 +256,14 @@ def _explain_solution(case: Case, text: str) -> Optional[Fault]:
     if found:
         why = _advise(case, found[1]) or f": {_because(case, text)}"
         return Conflict(f"the index has no package {found[1]}{why}")
+    yanked = _YANKED.search(text)
+    if yanked:
+        pin = f"{yanked[1]}=={yanked[2]}"
+        return Refused(
+            f'"{yanked[1]}" {yanked[2]} refused: it was yanked'
+            f"{_because_of(yanked[3] or '')}; ask for another version, or for "
+            f"{pin} if it has to be that one"
+        )
     if "No solution found" in text or "Failed to resolve" in text:
         return Conflict(f"no version fits: {_because(case, text)}")
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import NoReturn, Optional
+from typing import Callable, NoReturn, Optional
 
 from hearth_kernel.zygote import readonly_folders
 
@@ -63,13 +63,13 @@ class Uv:
 
     def run(self, *arguments: str) -> Result:
         """Run one command; `reports` has what the proxy refused meanwhile."""
+        return self.do(lambda: self._become([self.program, *arguments]))
+
+    def do(self, main: Callable[[], None]) -> Result:
+        """Run a function in the place of uv, with the same walls."""
         assert self.proxy is not None  # noqa: S101  it is closed last
         self.proxy.reports()
-        program = Program(
-            lambda: self._become([self.program, *arguments]),
-            self.proxy.attach,
-            self.growth.look,
-        )
+        program = Program(main, self.proxy.attach, self.growth.look)
         try:
             result = self.sandbox.run(self.gateway, program)
         finally:

@@ -1,0 +1,260 @@
+"""Asks the index for the status of projects (PEP 792), which uv leaves unread.
+
+The pages are read in uv's sandbox, because the index may be hostile. What comes
+out is a file of the stage, whose content is checked again here:
+
+    status.json     {"found": {NAME: [STATUS, REASON]}} or {"fault": "…"}
+
+A page that cannot be read is a failure: it might have said `quarantined`.
+"""
+
+from __future__ import annotations
+
+import base64
+import encodings.idna  # noqa: F401  a name of a host may ask for it
+import http.client
+import json
+import os
+import queue
+import re
+import ssl
+import threading
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import Any, NoReturn, Optional
+from urllib.parse import unquote, urljoin, urlsplit
+
+from hearth_downloads.core.addresses import PORTS
+from hearth_downloads.core.certificates import find_certificates
+from hearth_downloads.core.faults import Failed, Fault, Unreachable, clean
+from hearth_downloads.core.sandbox import PROXY_PORT
+from hearth_downloads.packages.sentences import Case, explain
+from hearth_downloads.packages.stage import INSIDE
+from hearth_downloads.packages.uv import Uv
+
+FILENAME = "status.json"
+PLACE = f"{INSIDE}/stage/{FILENAME}"
+THREADS = 4
+PAGE_MAX = 64 << 20
+REDIRECTS_MAX = 5
+REASON_MAX = 300
+_REDIRECTS = (301, 302, 303, 307, 308)
+_ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.1"
+_META = {"pypi:project-status": 0, "pypi:project-status-reason": 1}
+
+
+@dataclass(frozen=True)
+class Status:
+    """The word of the index about a project, and its reason or nothing."""
+
+    word: str
+    reason: str
+
+    @property
+    def because(self) -> str:
+        """Return the end of a sentence with the reason."""
+        return f": {self.reason}" * bool(self.reason)
+
+
+@dataclass(frozen=True)
+class Question:
+    """The pages to be asked for."""
+
+    index: str
+    names: tuple[str, ...]
+    timeout: float
+
+
+class _Flaw(Exception):
+    """A page that cannot be read."""
+
+
+def find_statuses(
+    uv: Uv, case: Case, names: Iterable[str]
+) -> dict[str, Status]:
+    """Return the status of each project that has one."""
+    job = case.job
+    question = Question(job.index, tuple(names), job.silence)
+    if not question.names:
+        return {}
+    result = uv.do(lambda: _be_client(question))
+    if result.code != 0:
+        raise Failed(
+            "the status of packages was not asked for: "
+            f"{clean(result.output, REASON_MAX)}"
+        )
+    try:
+        answer = json.loads(uv.stage.read(FILENAME))
+        if "fault" in answer:
+            raise _find_fault(uv, case, str(answer["fault"]))
+        return {
+            name: Status(clean(word, 40), clean(reason, REASON_MAX))
+            for name, (word, reason) in answer["found"].items()
+        }
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise Failed("the status of packages cannot be read") from None
+
+
+def _find_fault(uv: Uv, case: Case, reason: str) -> Fault:
+    if uv.reports:
+        # As uv would be explained, that is not answered either.
+        return explain(case, f"error: Request failed: {reason}", uv.reports)
+    return Unreachable(f"the index does not say the status of {reason}")
+
+
+# ---- in the sandbox ----
+
+
+def _be_client(question: Question) -> NoReturn:
+    """Ask for all pages; write what they say."""
+    client = _Client(question)
+    with open(PLACE, "w", encoding="utf-8") as file:
+        json.dump(client.run(), file)
+    os._exit(0)
+
+
+class _Client:
+    """Some threads that ask for one page after the other."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.names: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.found: dict[str, list[str]] = {}
+        self.fault = ""
+        self.context: Optional[ssl.SSLContext] = None
+        self.lock = threading.Lock()
+
+    def run(self) -> dict[str, Any]:
+        for name in self.question.names:
+            self.names.put(name)
+        threads = [
+            threading.Thread(target=self._work)
+            for _ in self.question.names[:THREADS]
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return {"fault": self.fault} if self.fault else {"found": self.found}
+
+    def _work(self) -> None:
+        while not self.fault:
+            try:
+                name = self.names.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                said = self._ask(name)
+            except MemoryError:
+                self.fault = f"{name}: its page is too large"
+            except Exception as error:
+                self.fault = f"{name}: {_reason(error)}"
+            else:
+                if said[0]:
+                    self.found[name] = said
+
+    def _ask(self, name: str) -> list[str]:
+        url = f"{self.question.index.rstrip('/')}/{name}/"
+        for _ in range(REDIRECTS_MAX + 1):
+            url, user = _split_user(url)
+            connection, target = self._connect(url)
+            headers = {"Accept": _ACCEPT, "Accept-Encoding": "gzip"}
+            if user:
+                word = base64.b64encode(user.encode()).decode()
+                headers["Authorization"] = f"Basic {word}"
+            try:
+                connection.request("GET", target, headers=headers)
+                response = connection.getresponse()
+                if response.status in _REDIRECTS:
+                    url = urljoin(url, response.headers.get("Location", ""))
+                    continue
+                if response.status != 200:
+                    raise _Flaw(f"it answers {response.status}")
+                return _read(response)
+            finally:
+                connection.close()
+        raise _Flaw("it sends from one place to the next")
+
+    def _connect(self, url: str) -> tuple[http.client.HTTPConnection, str]:
+        """Return a connection through the proxy, and the request's target."""
+        parts = urlsplit(url)
+        if parts.scheme not in PORTS or not parts.hostname:
+            raise _Flaw("it leads to what is no http or https URL")
+        port = parts.port or PORTS[parts.scheme]
+        proxy = ("127.0.0.1", PROXY_PORT)
+        timeout = self.question.timeout
+        if parts.scheme == "http":
+            return http.client.HTTPConnection(*proxy, timeout=timeout), (
+                parts._replace(fragment="").geturl()
+            )
+        connection = http.client.HTTPSConnection(
+            *proxy, timeout=timeout, context=self._context()
+        )
+        connection.set_tunnel(parts.hostname, port)
+        query = f"?{parts.query}" * bool(parts.query)
+        return connection, f"{parts.path or '/'}{query}"
+
+    def _context(self) -> ssl.SSLContext:
+        with self.lock:
+            if self.context is None:
+                self.context = ssl.create_default_context(
+                    cafile=find_certificates() or None
+                )
+            return self.context
+
+
+def _split_user(url: str) -> tuple[str, str]:
+    """Return the URL without a user, and USER:PASSWORD or nothing."""
+    parts = urlsplit(url)
+    user, _, place = parts.netloc.rpartition("@")
+    return parts._replace(netloc=place).geturl(), unquote(user)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError):
+        return f"TLS: {error.reason or error}"
+    return getattr(error, "strerror", None) or str(error) or repr(error)
+
+
+def _read(response: http.client.HTTPResponse) -> list[str]:
+    """Return status and reason of a page, "" where it has none."""
+    text = response.read(PAGE_MAX + 1)
+    if response.headers.get("Content-Encoding", "").lower() == "gzip":
+        unpacker = zlib.decompressobj(31)
+        text = unpacker.decompress(text, PAGE_MAX + 1)
+        if len(text) <= PAGE_MAX and not unpacker.eof:
+            raise _Flaw("its page has no end")
+    if len(text) > PAGE_MAX:
+        raise _Flaw(f"its page has more than {PAGE_MAX} bytes")
+    if "json" in response.headers.get("Content-Type", ""):
+        return _read_json(text)
+    finder = _Finder()
+    finder.feed(text.decode("utf-8", "replace"))
+    return finder.said
+
+
+def _read_json(text: bytes) -> list[str]:
+    try:
+        said = json.loads(text).get("project-status") or {}
+        words = [said.get("status", ""), said.get("reason") or ""]
+    except (ValueError, AttributeError, RecursionError):
+        raise _Flaw("its page is not that of PEP 691") from None
+    return [re.sub(r"\s+", " ", str(word))[:1000] for word in words]
+
+
+class _Finder(HTMLParser):
+    """Finds status and reason in a page of PEP 503."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said = ["", ""]
+
+    def handle_starttag(
+        self, tag: str, attrs: list[tuple[str, Optional[str]]]
+    ) -> None:
+        about = dict(attrs)
+        place = _META.get(about.get("name") or "")
+        if tag == "meta" and place is not None:
+            self.said[place] = (about.get("content") or "")[:1000]
