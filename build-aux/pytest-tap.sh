@@ -40,6 +40,9 @@ rm -f "$logs/$name.xml"
 # shellcheck disable=SC3045 # dash has -S and -H
 ulimit -S -n "$(($(ulimit -H -n) < 8192 ? $(ulimit -H -n) : 8192))"
 cd "$source"
+# Compiled tests are kept, whatever the caller's environment says: otherwise
+# each process of each run rewrites the asserts of all of them.
+unset PYTHONDONTWRITEBYTECODE
 set -- "$python" -m pytest -p tests.lib.tap -p tests.lib.remains \
     -o cache_dir="$cache" \
     -o junit_family=xunit2 --junitxml="$logs/$name.xml" -ra --timeout=900 "$@"
