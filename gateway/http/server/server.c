@@ -26,6 +26,7 @@
 #include "gateway/http/server/http.h"
 #include "gateway/http/server/listener.h"
 #include "gateway/http/server/routes.h"
+#include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/subscriptions/resume_state.h"
 #include "gateway/http/subscriptions/session_set.h"
 #include "gateway/http/subscriptions/subscription.h"

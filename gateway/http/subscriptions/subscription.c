@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/executions/executions.h"
+#include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/subscriptions/session_set.h"
 #include "protocol/jspan.h"
 

@@ -8,11 +8,6 @@
 #include "gateway/http/rpc/registry_client.h"
 #include "notebooks/journal/index.h"
 
-/* WebSocket close codes that libwebsockets does not list: service restart, try
- * again later. */
-#define WS_CLOSE_SERVICE_RESTART 1012
-#define WS_CLOSE_TRY_AGAIN_LATER 1013
-
 #define SUBSCRIPTION_PATIENCE_S 30
 
 /* An object that gets all events of a session: a member of its owner, which the

@@ -5,19 +5,19 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "gateway/http/core/authorize_audit.h"
+#include "gateway/http/sockets/socket_close.h"
+#include "gateway/http/sockets/socket_pulse.h"
 #include "gateway/http/terminals/terminal_message.h"
 #include "gateway/http/terminals/terminals.h"
-#include "gateway/http/ws/ws_receive.h"
 
 #include <string.h>
 
 #define PIECE_MAX (16u << 10) /* bytes of output in a message */
 /* bytes that wait, beyond which no output is taken */
-#define WAITING_MAX  (128u << 10)
-#define FRAME_MAX    (2u << 20)  /* of a client: text may be escaped */
-#define KEEP         (16u << 10) /* bytes of an inbox that are kept */
-#define VALID_FOR_MS (3600 * 1000)
-#define OBSERVER     "\r\n[hearth: this token may only look]\r\n"
+#define WAITING_MAX (128u << 10)
+#define FRAME_MAX   (2u << 20)  /* of a client: text may be escaped */
+#define KEEP        (16u << 10) /* bytes of an inbox that are kept */
+#define OBSERVER    "\r\n[hearth: this token may only look]\r\n"
 
 struct terminal_socket {
     terminal_viewer_t viewer; /* first member: gets the terminal's output */
@@ -32,9 +32,7 @@ struct terminal_socket {
     uint64_t held;            /* bytes of it that count (memory_quota.h) */
     buffer_t waiting;         /* output for the client */
     int status;               /* not 0: close when nothing waits */
-    int64_t next_ping;        /* monotonic ms; 0: none */
-    int64_t next_vouch;       /* monotonic ms */
-    bool wants_ping;
+    socket_pulse_t pulse;
 };
 
 /* It is the first member. */
@@ -77,23 +75,14 @@ static void on_end(terminal_viewer_t *viewer, int status)
     wake(self);
 }
 
-/* Pings the client, and vouches for it: libwebsockets would disconnect one that
- * is silent (gateway/http/server/server.c). */
 static void on_tick(terminal_viewer_t *viewer, int64_t now)
 {
     terminal_socket_t *self = socket_of(viewer);
 
-    if (!self->wsi)
-        return;
-    if (now >= self->next_vouch) {
-        self->next_vouch = now + VALID_FOR_MS;
-        lws_validity_confirmed(self->wsi);
-    }
-    if (self->next_ping && now >= self->next_ping) {
-        self->next_ping = now + self->http->options->http.ping_interval_ms;
-        self->wants_ping = true;
+    if (self->wsi
+        && socket_pulse_tick(&self->pulse, self->wsi,
+                             self->http->options->http.ping_interval_ms, now))
         wake(self);
-    }
 }
 
 static const terminal_viewer_ops_t viewer_ops = {
@@ -125,8 +114,8 @@ terminal_socket_t *terminal_socket_new(exchange_t *exchange)
     self->terminal = terminal;
     self->http->connections.terminals++;
     self->may_type = exchange->scopes & SCOPE_EXECUTE;
-    if (options->ping_interval_ms)
-        self->next_ping = clock_monotonic_ms() + options->ping_interval_ms;
+    socket_pulse_begin(&self->pulse, options->ping_interval_ms,
+                       clock_monotonic_ms());
     authorize_note_use(exchange, "attach", exchange_who(exchange, who),
                        web_terminal_place(terminal).session);
     web_terminal_add(terminal, &self->viewer);
@@ -158,15 +147,6 @@ void terminal_socket_destroy(terminal_socket_t **self_p)
 
 /* ---- what the client says ---- */
 
-static int refuse(struct lws *wsi, int status, const char *reason)
-{
-    cleanup_free char *text = mem_text(reason);
-
-    lws_close_reason(wsi, (enum lws_close_status) status,
-                     (unsigned char *) text, strlen(text));
-    return -1;
-}
-
 static void say_that_it_only_looks(terminal_socket_t *self)
 {
     if (!self->was_warned)
@@ -179,8 +159,9 @@ static int on_frame(terminal_socket_t *self, struct lws *wsi)
     cleanup_terminal_message terminal_message_t message = {0};
 
     if (!terminal_message_read(self->inbox.data, self->inbox.size, &message))
-        return refuse(wsi, LWS_CLOSE_STATUS_INVALID_PAYLOAD,
-                      "a message is a JSON array that begins with its type");
+        return socket_close_send(
+            wsi, LWS_CLOSE_STATUS_INVALID_PAYLOAD,
+            "a message is a JSON array that begins with its type");
     if (!self->terminal || message.kind == TERMINAL_MESSAGE_OTHER)
         return 0;
     if (!self->may_type) {
@@ -194,8 +175,9 @@ static int on_frame(terminal_socket_t *self, struct lws *wsi)
         web_terminal_resize(self->terminal);
     } else if (!web_terminal_input(self->terminal,
                                    buffer_bytes(&message.text))) {
-        return refuse(wsi, WS_CLOSE_TRY_AGAIN_LATER,
-                      "the program has not read the input that waits");
+        return socket_close_send(
+            wsi, WS_CLOSE_TRY_AGAIN_LATER,
+            "the program has not read the input that waits");
     }
     return 0;
 }
@@ -208,12 +190,13 @@ static int receive(terminal_socket_t *self, struct lws *wsi, const void *bytes,
     int r;
 
     if (whole > FRAME_MAX || whole > max)
-        return refuse(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
-                      "a message of a terminal has 2 MiB at most");
+        return socket_close_send(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
+                                 "a message of a terminal has 2 MiB at most");
     if (!memory_quota_set(&self->http->memory, &self->held,
                           self->inbox.size + size))
-        return refuse(wsi, WS_CLOSE_TRY_AGAIN_LATER,
-                      "too many messages arrive at this time; try again later");
+        return socket_close_send(
+            wsi, WS_CLOSE_TRY_AGAIN_LATER,
+            "too many messages arrive at this time; try again later");
     buffer_append(&self->inbox, bytes, size);
     if (lws_remaining_packet_payload(wsi) || !lws_is_final_fragment(wsi))
         return 0;
@@ -263,23 +246,16 @@ static bool next_frame(terminal_socket_t *self, buffer_t *frame)
     return true;
 }
 
-static int write_ping(terminal_socket_t *self)
-{
-    uint8_t room[LWS_PRE + 1];
-
-    self->wants_ping = false;
-    return lws_write(self->wsi, room + LWS_PRE, 0, LWS_WRITE_PING) < 0 ? -1 : 0;
-}
-
 static int on_writable(terminal_socket_t *self)
 {
-    if (self->wants_ping && write_ping(self) < 0)
+    if (socket_pulse_write(&self->pulse, self->wsi) < 0)
         return -1;
     while (!lws_send_pipe_choked(self->wsi)) {
         cleanup_buffer buffer_t frame = BUFFER_EMPTY;
 
         if (!next_frame(self, &frame))
-            return self->status ? refuse(self->wsi, self->status, "") : 0;
+            return self->status ? socket_close_send(self->wsi, self->status, "")
+                                : 0;
         if (lws_write(self->wsi, frame.data + LWS_PRE, frame.size - LWS_PRE,
                       LWS_WRITE_TEXT)
             < 0)
@@ -302,7 +278,7 @@ int terminal_socket_callback(terminal_socket_t *self, struct lws *wsi,
     case LWS_CALLBACK_RECEIVE:
         return receive(self, wsi, in, size);
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
-        return ws_client_receive_close(wsi, in, size);
+        return socket_close_receive(wsi, in, size);
     case LWS_CALLBACK_SERVER_WRITEABLE:
         return on_writable(self);
     case LWS_CALLBACK_CLOSED:

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/subscriptions/process_message.h"
 #include "gateway/http/subscriptions/session_set.h"
 #include "gateway/http/terminals/terminal_recent.h"

@@ -4,9 +4,8 @@
 
 #include "base/clock.h"
 #include "gateway/http/core/authorize.h"
+#include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/subscriptions/subscription.h"
-
-#define VALID_FOR_MS (3600 * 1000)
 
 /* Returns true if a page has the list open. */
 static bool is_list_wanted(const http_t *http)
@@ -39,19 +38,11 @@ static void check_token(feed_socket_t *self, int64_t now)
                         "this token was revoked, or its time is over");
 }
 
-/* Pings the page, and vouches for it: libwebsockets would disconnect one that
- * is silent (gateway/http/server/context.c). */
 static void tick(feed_socket_t *self, int64_t now)
 {
-    if (now >= self->next_vouch) {
-        self->next_vouch = now + VALID_FOR_MS;
-        lws_validity_confirmed(self->wsi);
-    }
-    if (self->next_ping && now >= self->next_ping) {
-        self->next_ping = now + self->http->options->http.ping_interval_ms;
-        self->wants_ping = true;
+    if (socket_pulse_tick(&self->pulse, self->wsi,
+                          self->http->options->http.ping_interval_ms, now))
         feed_socket_wake(self);
-    }
     check_token(self, now);
 }
 

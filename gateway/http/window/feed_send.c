@@ -24,15 +24,6 @@ void feed_socket_end(feed_socket_t *self, int status, const char *why)
     feed_socket_wake(self);
 }
 
-int feed_socket_refuse(struct lws *wsi, int status, const char *reason)
-{
-    cleanup_free char *text = mem_text(reason);
-
-    lws_close_reason(wsi, (enum lws_close_status) status,
-                     (unsigned char *) text, strlen(text));
-    return -1;
-}
-
 /* Makes the next message of a topic, and the next topic the first. A message
  * may be larger than the credit that is left: then nothing follows until the
  * page has made up for it. */
@@ -89,14 +80,6 @@ static int write_fragment(feed_socket_t *self)
     return 0;
 }
 
-static int write_ping(feed_socket_t *self)
-{
-    uint8_t room[LWS_PRE + 1];
-
-    self->wants_ping = false;
-    return lws_write(self->wsi, room + LWS_PRE, 0, LWS_WRITE_PING) < 0 ? -1 : 0;
-}
-
 /* Makes the next message if the last one is out. Returns false if there is
  * nothing to be written. */
 static bool has_more(feed_socket_t *self)
@@ -119,8 +102,8 @@ static bool has_more(feed_socket_t *self)
 int feed_socket_write(feed_socket_t *self)
 {
     if (self->status && self->sent == self->out.size)
-        return feed_socket_refuse(self->wsi, self->status, self->why);
-    if (self->wants_ping && write_ping(self) < 0)
+        return socket_close_send(self->wsi, self->status, self->why);
+    if (socket_pulse_write(&self->pulse, self->wsi) < 0)
         return -1;
     for (int i = 0; i < TURN && !lws_send_pipe_choked(self->wsi); i++) {
         if (!has_more(self))

@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "gateway/http/core/authorize.h"
 #include "gateway/http/core/authorize_audit.h"
+#include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/subscriptions/subscription.h"
 #include "gateway/http/ws/ws_handshake.h"
-#include "gateway/http/ws/ws_receive.h"
 #include "protocol/jspan_write.h"
 
 #include <sodium.h>
@@ -88,9 +88,8 @@ feed_socket_t *feed_socket_new(exchange_t *exchange)
     zlistx_set_destructor(self->topics, destroy_topic);
     self->credit = CREDIT;
     self->token_until = clock_monotonic_ms() + TOKEN_WAIT_MS;
-    if (http->options->http.ping_interval_ms)
-        self->next_ping =
-            clock_monotonic_ms() + http->options->http.ping_interval_ms;
+    socket_pulse_begin(&self->pulse, http->options->http.ping_interval_ms,
+                       clock_monotonic_ms());
     self->next = http->feed->sockets;
     http->feed->sockets = self;
     return self;
@@ -147,9 +146,9 @@ static int on_token(feed_socket_t *self, struct lws *wsi, const char *token)
 
     if (!(scopes & SCOPE_OBSERVE)) {
         authorize_note_socket(self->http, wsi, FEED_PATH, NULL);
-        return feed_socket_refuse(wsi, LWS_CLOSE_STATUS_POLICY_VIOLATION,
-                                  scopes ? "this token lacks the scope observe"
-                                         : "this token is not valid");
+        return socket_close_send(wsi, LWS_CLOSE_STATUS_POLICY_VIOLATION,
+                                 scopes ? "this token lacks the scope observe"
+                                        : "this token is not valid");
     }
     forget_token(self);
     self->token = mem_text(token);
@@ -221,10 +220,10 @@ static int on_frame(feed_socket_t *self, struct lws *wsi)
         feed_message_read(self->inbox.data, self->inbox.size, &message);
 
     if (!self->token && (flaw || message.kind != FEED_MESSAGE_TOKEN))
-        return feed_socket_refuse(wsi, LWS_CLOSE_STATUS_POLICY_VIOLATION,
-                                  "the first message is {\"token\": …}");
+        return socket_close_send(wsi, LWS_CLOSE_STATUS_POLICY_VIOLATION,
+                                 "the first message is {\"token\": …}");
     if (flaw)
-        return feed_socket_refuse(wsi, LWS_CLOSE_STATUS_INVALID_PAYLOAD, flaw);
+        return socket_close_send(wsi, LWS_CLOSE_STATUS_INVALID_PAYLOAD, flaw);
     switch (message.kind) {
     case FEED_MESSAGE_TOKEN:
         return on_token(self, wsi, message.text);
@@ -248,10 +247,10 @@ static int receive(feed_socket_t *self, struct lws *wsi, const void *bytes,
     int r;
 
     if (self->status) /* it may not read, so that it never is writable */
-        return feed_socket_refuse(wsi, self->status, self->why);
+        return socket_close_send(wsi, self->status, self->why);
     if (self->inbox.size + size + left > FRAME_MAX)
-        return feed_socket_refuse(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
-                                  "a message of a page has 16 KiB at most");
+        return socket_close_send(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
+                                 "a message of a page has 16 KiB at most");
     buffer_append(&self->inbox, bytes, size);
     if (left || !lws_is_final_fragment(wsi))
         return 0;
@@ -273,7 +272,7 @@ int feed_socket_callback(feed_socket_t *self, struct lws *wsi,
     case LWS_CALLBACK_RECEIVE:
         return receive(self, wsi, in, size);
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
-        return ws_client_receive_close(wsi, in, size);
+        return socket_close_receive(wsi, in, size);
     case LWS_CALLBACK_SERVER_WRITEABLE:
         return feed_socket_write(self);
     case LWS_CALLBACK_TIMER:

@@ -2,6 +2,8 @@
 #ifndef HEARTH_GATEWAY_HTTP_WINDOW_FEED_STATE_H
 #define HEARTH_GATEWAY_HTTP_WINDOW_FEED_STATE_H
 
+#include "gateway/http/sockets/socket_close.h"
+#include "gateway/http/sockets/socket_pulse.h"
 #include "gateway/http/window/feed_socket.h"
 #include "gateway/http/window/feed_topic.h"
 
@@ -21,9 +23,7 @@ struct feed_socket {
     const char *why;
     bool is_gathering;   /* a timer runs, then it is written */
     int64_t token_until; /* monotonic ms */
-    int64_t next_ping;   /* monotonic ms; 0: none */
-    int64_t next_vouch;  /* monotonic ms */
-    bool wants_ping;
+    socket_pulse_t pulse;
 };
 
 struct feed {
@@ -36,8 +36,6 @@ void feed_socket_wake(void *owner);
 /* Closes the socket with a sentence, which must be static, when its message is
  * out. */
 void feed_socket_end(feed_socket_t *self, int status, const char *why);
-/* Closes the socket now. Returns the value for the callback. */
-int feed_socket_refuse(struct lws *wsi, int status, const char *reason);
 /* Returns the topic's place in the list; NULL if it is not open. */
 void *feed_socket_find_topic(feed_socket_t *self, const char *name);
 /* Writes the next message. Returns a negative number if the connection is to be

@@ -7,6 +7,7 @@
 #include "gateway/http/api/journal_json.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
+#include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/subscriptions/subscription.h"
 #include "notebooks/journal/follower.h"
 #include "notebooks/journal/writer.h"

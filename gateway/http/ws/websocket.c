@@ -1,6 +1,7 @@
 /* See websocket.h. */
 #include "gateway/http/ws/websocket.h"
 
+#include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/subscriptions/resume_state.h"
 #include "gateway/http/ws/ws_catchup.h"
 #include "gateway/http/ws/ws_greeting.h"
@@ -9,8 +10,6 @@
 #include "gateway/http/ws/ws_tools.h"
 
 #include <string.h>
-
-#define VOUCH_MS (3600 * 1000)
 
 /* The subscriber is the first member. */
 static ws_client_t *client_of(subscriber_t *subscriber)
@@ -143,31 +142,14 @@ static void on_state(subscriber_t *subscriber)
     ws_client_greet_idle(client_of(subscriber));
 }
 
-/* Vouches for the client. libwebsockets would disconnect a client that was
- * silent for a long time (gateway/http/server/server.c); TCP has that task
- * (gateway/http/server/listener.c). */
-static void vouch(ws_client_t *self, int64_t now)
-{
-    if (!self->wsi || now < self->next_vouch)
-        return;
-    self->next_vouch = now + VOUCH_MS;
-    lws_validity_confirmed(self->wsi);
-}
-
 static void on_tick(subscriber_t *subscriber, int64_t now)
 {
     ws_client_t *self = client_of(subscriber);
-    int64_t interval_ms;
 
-    vouch(self, now);
-    if (!self->next_ping || now < self->next_ping || !self->wsi)
-        return;
-    interval_ms = self->http->options->http.ping_interval_ms;
-    self->next_ping = interval_ms ? now + interval_ms : 0;
-    if (!interval_ms)
-        return; /* a reload has switched pings off */
-    self->wants_ping = true;
-    ws_client_wake(self);
+    if (self->wsi
+        && socket_pulse_tick(&self->pulse, self->wsi,
+                             self->http->options->http.ping_interval_ms, now))
+        ws_client_wake(self);
 }
 
 static void on_end(subscriber_t *subscriber, int status, const char *text)
@@ -207,10 +189,7 @@ static int on_writable(ws_client_t *self)
     }
     if (!self->close.status)
         return 0;
-    lws_close_reason(self->wsi, (enum lws_close_status) self->close.status,
-                     (unsigned char *) self->close.text,
-                     strlen(self->close.text));
-    return -1;
+    return socket_close_send(self->wsi, self->close.status, self->close.text);
 }
 
 int ws_client_callback(ws_client_t *self, struct lws *wsi,
@@ -227,7 +206,7 @@ int ws_client_callback(ws_client_t *self, struct lws *wsi,
     case LWS_CALLBACK_RECEIVE:
         return ws_client_receive(self, wsi, in, size);
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
-        return ws_client_receive_close(wsi, in, size);
+        return socket_close_receive(wsi, in, size);
     case LWS_CALLBACK_SERVER_WRITEABLE:
         return on_writable(self);
     case LWS_CALLBACK_CLOSED:

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "gateway/http/core/request_head.h"
+#include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/subscriptions/resume_state.h"
 #include "gateway/http/subscriptions/session_set.h"
 #include "gateway/http/ws/websocket.h"
@@ -224,8 +225,8 @@ ws_client_t *ws_client_new(exchange_t *exchange)
         self->frame_max = (size_t) options->frame_max;
     self->waiting = ws_client_waiting_new();
     self->follower = journal_follower_new();
-    if (options->ping_interval_ms)
-        self->next_ping = clock_monotonic_ms() + options->ping_interval_ms;
+    socket_pulse_begin(&self->pulse, options->ping_interval_ms,
+                       clock_monotonic_ms());
     choose_name(self, exchange);
     authorize_note_use(exchange, "attach", exchange_who(exchange, who),
                        subscription->id);

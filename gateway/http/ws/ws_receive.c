@@ -3,6 +3,7 @@
 #include "gateway/http/ws/ws_receive.h"
 
 #include "base/log.h"
+#include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/ws/ws_send.h"
 #include "gateway/http/ws/ws_tools.h"
 #include "protocol/limits.h"
@@ -11,9 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define WAITING_MAX  64   /* requests before HELLO */
-#define CLOSE_MIN    1000 /* codes that a client may send */
-#define CLOSE_MAX    4999
+#define WAITING_MAX  64           /* requests before HELLO */
 #define SERVICE_KEEP (256u << 10) /* bytes of an inbox that are kept */
 
 /* A request that came before HELLO. */
@@ -143,37 +142,6 @@ static void on_frame(ws_client_t *self)
     request(self, channel, message);
 }
 
-static int part(struct lws *wsi, int status, const char *reason)
-{
-    cleanup_free char *text = mem_text(reason);
-
-    lws_close_reason(wsi, (enum lws_close_status) status,
-                     (unsigned char *) text, strlen(text));
-    return -1;
-}
-
-/* libwebsockets has replaced codes below 3000 that a client may not send by
- * 1002. */
-int ws_client_receive_close(struct lws *wsi, const uint8_t *bytes, size_t size)
-{
-    unsigned status;
-
-    if (!size)
-        return 0;
-    if (size == 1)
-        return part(wsi, LWS_CLOSE_STATUS_PROTOCOL_ERR,
-                    "a close frame cannot have a body of one byte");
-    status = (unsigned) bytes[0] << 8 | bytes[1];
-    if (status < CLOSE_MIN || status > CLOSE_MAX)
-        return part(wsi, LWS_CLOSE_STATUS_PROTOCOL_ERR,
-                    "there is no such code in a close frame");
-    json_auto_t *reason = json_stringn((const char *) bytes + 2, size - 2);
-    if (!reason) /* not UTF-8 */
-        return part(wsi, LWS_CLOSE_STATUS_INVALID_PAYLOAD,
-                    "the reason in a close frame is not UTF-8");
-    return 0;
-}
-
 int ws_client_receive(ws_client_t *self, struct lws *wsi, const void *bytes,
                       size_t size)
 {
@@ -183,11 +151,12 @@ int ws_client_receive(ws_client_t *self, struct lws *wsi, const void *bytes,
         return 0;
     if (self->inbox.size + size + left > self->http->options->http.frame_max
         || self->inbox.size + size + left > WIRE_MESSAGE_MAX)
-        return part(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
-                    "the frame is bigger than http/frame_max");
+        return socket_close_send(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
+                                 "the frame is bigger than http/frame_max");
     if (!hold(self, self->inbox.size + size))
-        return part(wsi, WS_CLOSE_TRY_AGAIN_LATER,
-                    "too many messages arrive at this time; try again later");
+        return socket_close_send(
+            wsi, WS_CLOSE_TRY_AGAIN_LATER,
+            "too many messages arrive at this time; try again later");
     buffer_append(&self->inbox, bytes, size);
     if (left || !lws_is_final_fragment(wsi))
         return 0;

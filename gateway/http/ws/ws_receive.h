@@ -11,9 +11,5 @@ void ws_client_send_waiting(ws_client_t *self);
  * closed. */
 int ws_client_receive(ws_client_t *self, struct lws *wsi, const void *bytes,
                       size_t size);
-/* Checks the payload of the client's close frame. Returns 0 if it may be
- * echoed; negative if it is invalid, and the connection is closed as RFC 6455
- * requires. */
-int ws_client_receive_close(struct lws *wsi, const uint8_t *bytes, size_t size);
 
 #endif

@@ -3,6 +3,7 @@
 #include "gateway/http/ws/ws_send.h"
 
 #include "base/clock.h"
+#include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/ws/stream_pieces.h"
 #include "gateway/http/ws/ws_preview.h"
 #include "protocol/jspan.h"
@@ -267,20 +268,14 @@ static int write_fragment(ws_client_t *self)
     return 0;
 }
 
-static int write_ping(ws_client_t *self)
-{
-    uint8_t room[LWS_PRE + 1];
-
-    self->wants_ping = false;
-    return lws_write(self->wsi, room + LWS_PRE, 0, LWS_WRITE_PING) < 0 ? -1 : 0;
-}
-
 /* A ping may be sent between fragments, but not within one. */
 int ws_client_write(ws_client_t *self)
 {
-    if (!self->wants_ping && !self->first)
+    if (!self->pulse.wants_ping && !self->first)
         return 0;
-    if ((self->wants_ping ? write_ping(self) : write_fragment(self)) < 0)
+    if ((self->pulse.wants_ping ? socket_pulse_write(&self->pulse, self->wsi)
+                                : write_fragment(self))
+        < 0)
         return -1;
     return 1;
 }
