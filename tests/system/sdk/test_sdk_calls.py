@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional, cast
 import httpx
 import pytest
 from deadline import DEADLINE, wait_for
-from hearth import GatewayUnreachable
+from hearth import GatewayUnreachable, SessionGone, SessionUnknown
 from hearth._async.link import AsyncSessionLink
 from hearth._async.tools import AsyncTools
 from hearth._sync.link import SessionLink
@@ -31,6 +31,9 @@ class Session:
         self.asked: list[int] = []  # what each request for calls was after
         self.answers: list[Any] = []
         self.lost = 0  # how many of the next answers do not arrive
+        self.unknown: set[int] = set()  # requests whose provider is unknown
+        self.is_gone = False
+        self.offers: list[Any] = []
         self.all_given = threading.Event()
         self.is_over = threading.Event()
 
@@ -39,7 +42,13 @@ class Session:
             return self._take_answer(path, options["json"])
         if method == "GET":
             return httpx.Response(200, json={"calls": self._next(options)})
+        self.offers.append([one["name"] for one in options["json"]["tools"]])
         return httpx.Response(200, json={})
+
+    def require(self) -> None:
+        if self.is_gone:
+            self.all_given.set()
+            raise SessionGone("it is gone", "idle")
 
     def send(self, *_: object, **__: object) -> None:
         self.is_over.set()
@@ -55,6 +64,8 @@ class Session:
         number = len(self.asked)
         self.asked.append(options["params"]["after"])
         self.before.get(number, lambda: None)()
+        if number in self.unknown:
+            raise SessionUnknown("no provider has registered tools")
         if number < len(self.given):
             return self.given[number]
         self.all_given.set()
@@ -92,6 +103,24 @@ def test_one_whose_function_works() -> None:
     assert runs == ["run"]
     assert session.answers == [("7", {"result": "done"})]
     assert session.asked == [0, 7, 7]
+
+
+def test_a_provider_that_was_removed_offers_its_functions_again() -> None:
+    """As another client of the session may have done."""
+    session = Session([], [], [CALL])
+    session.unknown = {0, 1}
+    serve(session, Tools(cast(SessionLink, session)), lambda: "done")
+    assert session.offers == [["work"]] * 3
+    assert session.answers == [("7", {"result": "done"})]
+
+
+def test_a_session_that_has_ended_is_offered_nothing() -> None:
+    session = Session([])
+    session.unknown = {0}
+    session.is_gone = True
+    serve(session, Tools(cast(SessionLink, session)), lambda: "done")
+    assert session.offers == [["work"]]
+    assert session.asked == [0]
 
 
 @pytest.mark.parametrize("failure", [None, "no"])

@@ -33,6 +33,7 @@ class AsyncTools:
     `hearth.ToolError` in the session, with its text. Calls come at the same
     time, each in a thread (functions that are coroutines: in a task). One call
     is one run of the function, also if the gateway is started again meanwhile.
+    Functions that another client has removed are offered again.
     """
 
     def __init__(self, session: AsyncSessionLink) -> None:
@@ -105,13 +106,16 @@ class AsyncTools:
         if background is None:
             return
         background.is_over = True
+        await self._withdraw()
+        await background.aclose()
+
+    async def _withdraw(self) -> None:
         try:
             await self._session.transport.send(
                 "DELETE", self._path, params={"provider": self._provider}
             )
         except GatewayError:
             pass  # it removes the provider when its grace is over
-        await background.aclose()
 
     async def _serve(self) -> None:
         """Wait for calls and begin to answer them, until aclose()."""
@@ -135,7 +139,10 @@ class AsyncTools:
                 await async_sleep(_PAUSE)  # it may come again
                 continue
             except HearthError:
-                return  # the session has ended
+                if not await self._offer_again(background):
+                    return  # the session has ended
+                await async_sleep(_PAUSE)
+                continue
             for call in json_of(response)["calls"]:
                 number = call["call"]
                 after = max(after, number)
@@ -144,6 +151,22 @@ class AsyncTools:
                     background.spawn(self._work, call)
                 elif answer is not None:  # the gateway before did not get it
                     background.spawn(self._answer, number, answer)
+
+    async def _offer_again(self, background: AsyncBackground) -> bool:
+        """Offer all functions once more, which another client has removed.
+        Return false if the session has ended."""
+        if background.is_over:
+            return False
+        try:
+            await self._session.require()
+            await self._register(self._described)
+            if background.is_over:  # aclose() came before
+                await self._withdraw()
+        except GatewayError:
+            return True  # it may come again
+        except HearthError:
+            return False
+        return True
 
     async def _work(self, call: Mapping[str, Any]) -> None:
         body: dict[str, Any]

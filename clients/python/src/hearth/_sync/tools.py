@@ -34,6 +34,7 @@ class Tools:
     `hearth.ToolError` in the session, with its text. Calls come at the same
     time, each in a thread (functions that are coroutines: in a task). One call
     is one run of the function, also if the gateway is started again meanwhile.
+    Functions that another client has removed are offered again.
     """
 
     def __init__(self, session: SessionLink) -> None:
@@ -106,13 +107,16 @@ class Tools:
         if background is None:
             return
         background.is_over = True
+        self._withdraw()
+        background.close()
+
+    def _withdraw(self) -> None:
         try:
             self._session.transport.send(
                 "DELETE", self._path, params={"provider": self._provider}
             )
         except GatewayError:
             pass  # it removes the provider when its grace is over
-        background.close()
 
     def _serve(self) -> None:
         """Wait for calls and begin to answer them, until close()."""
@@ -136,7 +140,10 @@ class Tools:
                 sync_sleep(_PAUSE)  # it may come again
                 continue
             except HearthError:
-                return  # the session has ended
+                if not self._offer_again(background):
+                    return  # the session has ended
+                sync_sleep(_PAUSE)
+                continue
             for call in json_of(response)["calls"]:
                 number = call["call"]
                 after = max(after, number)
@@ -145,6 +152,22 @@ class Tools:
                     background.spawn(self._work, call)
                 elif answer is not None:  # the gateway before did not get it
                     background.spawn(self._answer, number, answer)
+
+    def _offer_again(self, background: Background) -> bool:
+        """Offer all functions once more, which another client has removed.
+        Return false if the session has ended."""
+        if background.is_over:
+            return False
+        try:
+            self._session.require()
+            self._register(self._described)
+            if background.is_over:  # close() came before
+                self._withdraw()
+        except GatewayError:
+            return True  # it may come again
+        except HearthError:
+            return False
+        return True
 
     def _work(self, call: Mapping[str, Any]) -> None:
         body: dict[str, Any]
