@@ -112,8 +112,8 @@ static int refuse_target(const char *path, int code, fault_t *fault)
     return fault_set(fault, code,
                      code == ENOTEMPTY
                          ? "%.120s is a folder that is not empty: choose "
-                           "another path (--into), or empty it"
-                         : "%.120s is there already: choose another path "
+                           "another `path` (--into), or empty it"
+                         : "%.120s is there already: choose another `path` "
                            "(--into)",
                      text);
 }
@@ -138,7 +138,7 @@ int hidden_folder_check_target(int root, const char *path, fault_t *fault)
 
     if (!*path)
         return fault_set(fault, EINVAL,
-                         "a tree gets a folder of its own: choose a path "
+                         "a tree gets a folder of its own: choose a `path` "
                          "(--into)");
     r = beneath_stat(root, path, &status, fault);
     /* A file above it is refused when the folders there are made. */

@@ -205,7 +205,7 @@ def test_what_is_there_is_kept(gateway: Fetching, session: Session) -> None:
         done = gateway.run("clone", session.id, f"{HOST}/model", "-o", path)
         assert (done.returncode, done.stdout) == (1, ""), path
         assert path in done.stderr
-        assert "another path" in done.stderr
+        assert "another `path` (--into)" in done.stderr
     done = gateway.run("clone", session.id, f"{HOST}/model", "-o", "file/")
     assert done.returncode == 1
     assert "is not a folder, or has a file" in done.stderr

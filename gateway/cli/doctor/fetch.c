@@ -24,8 +24,8 @@ static bool is_readable(const options_t *options, const char *path)
                : about.st_mode & (about.st_uid == worker ? S_IRUSR : S_IROTH);
 }
 
-/* Returns the file of CAs that the worker would use, borrowed; NULL if there is
- * none. The worker looks in the same places. */
+/* Returns the file of CAs that the worker would use, borrowed; NULL if it can
+ * read no such file. The worker looks in the same places. */
 static const char *find_certificates(const options_t *options)
 {
     static const char *const places[] = {
@@ -44,8 +44,8 @@ static const char *find_certificates(const options_t *options)
     return NULL;
 }
 
-/* Returns the git that the worker would use; NULL if there is none. The worker
- * looks in the same places. */
+/* Returns the path of the git that the worker would run; NULL if this machine
+ * has no git that it can run. The worker looks in the same places. */
 static const char *find_git(void)
 {
     static const char *const places[] = {"/usr/local/bin/git", "/usr/bin/git",

@@ -68,7 +68,10 @@ static int append_name(const char *url, bool is_repository, buffer_t *out,
     return 0;
 }
 
-/* Returns true for what git takes for its own on some file system. */
+/* Returns true for what git takes for its own here. The path is the caller's
+ * own word, and the session can make such a folder by itself: so this finds a
+ * mistake. The files of a repository are a stranger's: their names are looked
+ * at in each way in which any system writes them (clone/names.py). */
 static bool is_git_name(const char *name, size_t size)
 {
     return size == 4 && strncasecmp(name, ".git", 4) == 0;
@@ -109,7 +112,7 @@ int fetch_name_path(const char *url, const char *path, bool is_repository,
     if (has_git_name(bytes, is_repository))
         return fault_set(fault, EINVAL,
                          "git takes a folder or a file named .git for its own: "
-                         "choose another path (--into)");
+                         "choose another `path` (--into)");
     *ret_path = name_text(bytes);
     return 0;
 }

@@ -64,7 +64,7 @@ def made(server: GitServer) -> Repository:
         (b"0000", REFS, 200, "has no git repository that can be read"),
         (NOISE, REFS, 200, "sent no repository that git can read"),
         (b"no", "text/plain", 404, "has no git repository that can be read"),
-        (b"no", "text/plain", 401, "without a user and a password"),
+        (b"no", "text/plain", 401, "wants a user and a password, which"),
         (b"no", "text/plain", 503, "failed: The requested URL returned"),
     ],
 )

@@ -106,7 +106,7 @@ def test_a_repository_arrives(web: Web, here: str) -> None:
     assert (placed / "README.md").read_bytes() == README
     again = fetch(web, here, "plain", kind="repository", path="d/lacks-1-2")
     assert (again.status, again.json["ename"]) == (409, "FolderNotEmpty")
-    assert "another path" in again.json["message"]
+    assert "another `path` (--into)" in again.json["message"]
 
 
 @pytest.mark.parametrize(

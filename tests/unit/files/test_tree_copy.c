@@ -88,11 +88,11 @@ static void what_is_in_the_way_is_seen_early(void **state)
         const char *path, *ename, *sentence;
     } cases[] = {
         {"file", "FileExists",
-         "file is there already: choose another path (--into)"},
-        {"link", "FileExists", "choose another path (--into)"},
+         "file is there already: choose another `path` (--into)"},
+        {"link", "FileExists", "choose another `path` (--into)"},
         {"full", "FolderNotEmpty",
-         "full is a folder that is not empty: choose another path (--into)"},
-        {"", "PathRefused", "choose a path (--into)"},
+         "full is a folder that is not empty: choose another `path` (--into)"},
+        {"", "PathRefused", "choose a `path` (--into)"},
         {"file/repo", "FileNotFound", "choose another path"},
         {"file/new/repo", "FileNotFound", "choose another path"},
         {"link/repo", "PathRefused", "a symbolic link is in the way"},
@@ -135,7 +135,7 @@ static void what_comes_into_the_way_is_kept(void **state)
         assert_true(files_rig_step());
         put_text(in_workspace(cases[i].made), "precious");
         files_rig_finish();
-        files_rig_refused(cases[i].ename, "choose another path (--into)");
+        files_rig_refused(cases[i].ename, "choose another `path` (--into)");
         assert_string_equal(text_in(in_workspace(cases[i].kept)), "precious");
         assert_string_equal(names_in(in_workspace("")), "repo");
         assert_int_equal(path_remove_tree(in_workspace("repo"), &fault), 0);

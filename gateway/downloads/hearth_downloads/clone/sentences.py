@@ -44,8 +44,8 @@ _SERVER = (
     (
         "could not read (Username|Password)|Authentication failed|"
         "returned error: 40[13]",
-        "{url} gives its repository to nobody without a user and a password, "
-        "which are not sent, or has none there",
+        "{url} wants a user and a password, which hearth cannot give; many "
+        "servers answer so, too, where they have no repository",
     ),
     (
         "not valid: is this a git repository|repository .* not found|"
