@@ -591,8 +591,10 @@ static bool take_step(replay_step_t *step, const replay_options_t *options,
     bool goes_on;
 
     count_step(summary, step);
-    goes_on = options->on_step(step, options->arg)
-              && !(options->stops_there && summary->different);
+    goes_on = options->on_step(step, options->arg);
+    look_for_refusal(step, options, summary);
+    if (options->stops_there && (summary->different || summary->missing))
+        goes_on = false;
     if (step->verdict == REPLAY_WAITING)
         keep_waiting(waiting, step);
     return goes_on;
@@ -622,8 +624,6 @@ int replay_run(const notebook_t *notebook, const cell_executor_t *runner,
             continue;
         step.number = number;
         r = do_step(runner, &step, options, fault);
-        if (r == 0)
-            look_for_refusal(&step, options, ret_summary);
         explain(&step, notebook, has_differed);
         has_differed[number] = step.verdict == REPLAY_DIFFERENT;
         goes_on = r == 0 && take_step(&step, options, &waiting, ret_summary);

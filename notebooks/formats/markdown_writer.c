@@ -236,7 +236,7 @@ static void write_downloads(const json_t *own, buffer_t *out)
     json_array_foreach(lines, index, line)
     {
         buffer_text(out, "- ");
-        write_plain(json_string_value(line), json_string_length(line), out);
+        write_span(json_string_value(line), json_string_length(line), out);
         buffer_text(out, "\n");
     }
     if (json_array_size(lines))

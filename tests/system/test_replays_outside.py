@@ -379,3 +379,38 @@ def test_a_revival_goes_on_and_names_what_is_missing(
     assert "missing from outside: " in report["sentence"]
     assert run(session, "print(x)") == "1\n"
     session.delete()
+
+
+def test_cells_of_a_revival_keep_what_is_there(
+    outside: Outside, gateway: Gateway
+) -> None:
+    """The servers have other things by now, and the gateway keeps nothing."""
+    outside.files.put("/celled.csv", OLD)
+    url = outside.files.url("/celled.csv")
+    made, old = make_repository(outside, "celled.git")
+    outside.index.add("celled", "1.0")
+    outside.index.add("brief", "1.0")
+    session = gateway.create()
+    run(session, f"%fetch {url}\nx = open('celled.csv').read()")
+    run(session, f"%clone {made.url}\ny = open('celled/about').read()")
+    run(session, "%pip install celled\nimport celled")
+    run(session, "%pip install brief")
+    run(session, "%pip uninstall -y brief")
+    made.commit({"about": "new\n"})
+    outside.files.put("/celled.csv", NEW)
+    outside.forget()
+    session.delete()
+    report = revive(gateway, session)
+    assert (report["same"], report["missing"]) == (5, [])
+    assert run(session, "print(x == open('celled.csv').read(), y)") == (
+        "True old\n\n"
+    )
+    assert git(session.workspace / "celled", "rev-parse", "HEAD") == old
+    # Without it the cell says why.
+    (session.workspace / "celled.csv").write_bytes(NEW)
+    session.delete()
+    report = revive(gateway, session)
+    [missing] = report["missing"]
+    assert missing["cell"] == report["cells"][0]["number"]
+    assert digest(OLD) in missing["why"]
+    session.delete()

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "gateway/cli/client/kernel_client.h"
 #include "gateway/cli/client/output_printer.h"
+#include "gateway/cli/client/outside_client.h"
 
 #include <errno.h>
 #include <string.h>
@@ -301,18 +302,6 @@ static int restart(void *arg, fault_t *fault)
 
 /* ---- what came from outside ---- */
 
-/* Returns true if the file or the folder is there. */
-static bool is_there(const cell_runner_t *self, const char *path)
-{
-    json_auto_t *reply = NULL;
-
-    return management_client_ask(
-               self->management, "files_stat",
-               json_pack("{s:s,s:s}", "id", self->session, "path", path),
-               &reply)
-           == GATEWAY_EXIT_OK;
-}
-
 /* Returns true if what a call had brought is left as it is. A revived session
  * has its workspace, and what is in it may have been worked on since. */
 static bool is_left(const cell_runner_t *self, const json_t *call)
@@ -321,7 +310,7 @@ static bool is_left(const cell_runner_t *self, const json_t *call)
     const char *path = member_text(result, "path");
 
     return *path && (self->is_revival || json_object_get(result, "commit"))
-           && is_there(self, path);
+           && outside_client_exists(self->management, self->session, path);
 }
 
 static char *bring(void *arg, const json_t *call)

@@ -21,7 +21,8 @@
 #define LISTED    20  /* names in a sentence */
 #define WHY_MAX   200 /* bytes of a reason, in the report */
 /* things from outside, in a sentence */
-#define MISSING_LISTED 5
+#define MISSING_LISTED  5
+#define MISSING_WHY_MAX 400 /* bytes */
 
 typedef struct {
     replay_session_t session_run;
@@ -35,6 +36,7 @@ typedef struct {
     bool has_gaps;    /* cells were given up to keep the journal's bound */
     bool is_damaged;  /* the recording ends before its end */
     replay_summary_t summary;
+    void (*show)(const replay_step_t *step, void *arg); /* that it begins */
 } revive_t;
 
 static void revive_clear(revive_t *self)
@@ -249,6 +251,14 @@ static void on_missing(const replay_missing_t *missing, void *arg)
     replay_session_print_missing(&self->session_run, missing);
 }
 
+static void on_begin(const replay_step_t *step, void *arg)
+{
+    revive_t *self = arg;
+
+    self->show(step, arg);
+    replay_session_keep_there(&self->session_run, &self->notebook, step->cell);
+}
+
 static int run_cells(revive_t *self, const arguments_t *arguments,
                      fault_t *fault)
 {
@@ -258,6 +268,8 @@ static int run_cells(revive_t *self, const arguments_t *arguments,
 
     options.on_step = on_step;
     options.on_missing = on_missing;
+    self->show = options.on_begin;
+    options.on_begin = on_begin;
     options.arg = self;
     options.first = self->first;
     options.is_revival = true;
@@ -320,7 +332,8 @@ static void write_missing(const json_t *missing, buffer_t *out)
             return;
         }
         buffer_format(out, "; missing from outside: %s%s%.*s", what,
-                      *what ? ": " : "", WHY_MAX, member_text(one, "why"));
+                      *what ? ": " : "", MISSING_WHY_MAX,
+                      member_text(one, "why"));
     }
 }
 

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "gateway/cli/client/file_copy.h"
 #include "gateway/cli/client/kernel_client.h"
+#include "gateway/cli/client/outside_client.h"
 #include "gateway/cli/client/session_creation.h"
 #include "gateway/cli/core/prompt_input.h"
 #include "gateway/cli/core/terminal.h"
@@ -23,6 +24,7 @@
 #define TEXT_WIDTH   50  /* of a cell's first line */
 #define WHY_WIDTH    400 /* columns of a difference */
 #define PROMPT_WIDTH 200
+#define MISSING_MAX  100 /* rows of what is missing from outside */
 #define CLEAR_LINE   "\r\033[K"
 
 static volatile sig_atomic_t interrupted;
@@ -205,8 +207,10 @@ static bool has_answer(const json_t *call)
            && (json_is_object(error) || *member_text(call, "result"));
 }
 
-/* Adds the answered calls of a cell. Arguments and results are JSON text. */
-static void write_calls(const notebook_cell_t *cell, buffer_t *out)
+/* Adds the answered calls of a cell. Arguments and results are JSON text. The
+ * first `there` of them need not be made again. */
+static void write_calls(const notebook_cell_t *cell, size_t there,
+                        buffer_t *out)
 {
     json_t *call;
     size_t i;
@@ -225,6 +229,8 @@ static void write_calls(const notebook_cell_t *cell, buffer_t *out)
                         text_bytes(member_text(call, "arguments")));
         jspan_write_raw(out, *result ? "result" : "error",
                         text_bytes(*result ? result : error));
+        if (i < there)
+            jspan_write_raw(out, "there", text_bytes("true"));
         jspan_write_end(out);
     }
 }
@@ -248,8 +254,10 @@ static gateway_exit_t record_tools(replay_session_t *self, const char *text)
                                   &reply);
 }
 
-gateway_exit_t replay_session_answer_tools(replay_session_t *self,
-                                           const notebook_t *notebook)
+/* Records the calls of the cells from the index on. */
+static gateway_exit_t record_from(replay_session_t *self,
+                                  const notebook_t *notebook, size_t from,
+                                  size_t there)
 {
     json_t *tools =
         json_object_get(json_object_get(notebook->metadata, "hearth"), "tools");
@@ -269,14 +277,51 @@ gateway_exit_t replay_session_answer_tools(replay_session_t *self,
     }
     jspan_write_end_array(&text);
     jspan_write_array(&text, "answers");
-    for (size_t i = 0; i < notebook->count; i++)
-        write_calls(&notebook->cells[i], &text);
+    for (size_t i = from; i < notebook->count; i++)
+        write_calls(&notebook->cells[i], i == from ? there : 0, &text);
     jspan_write_end_array(&text);
     jspan_write_end(&text);
     buffer_append(&text, "", 1);
     status = record_tools(self, (const char *) text.data);
     self->has_tools = status == GATEWAY_EXIT_OK;
     return status;
+}
+
+gateway_exit_t replay_session_answer_tools(replay_session_t *self,
+                                           const notebook_t *notebook)
+{
+    return record_from(self, notebook, 0, 0);
+}
+
+/* Returns how many calls of the cell, from its first on, need not be made
+ * again. */
+static size_t count_there(const replay_session_t *self,
+                          const notebook_cell_t *cell)
+{
+    const json_t *call;
+    size_t i;
+
+    json_array_foreach(notebook_cell_note(cell, "tools"), i, call)
+    {
+        json_auto_t *result = json_loads(member_text(call, "result"), 0, NULL);
+
+        if (strncmp(member_text(call, "name"), "hearth:", 7) == 0
+            && !outside_client_has(self->management,
+                                   member_text(self->session, "id"), result))
+            return i;
+    }
+    return i;
+}
+
+void replay_session_keep_there(replay_session_t *self,
+                               const notebook_t *notebook,
+                               const notebook_cell_t *cell)
+{
+    size_t there = self->has_tools ? count_there(self, cell) : 0;
+
+    if (there)
+        (void) record_from(self, notebook, (size_t) (cell - notebook->cells),
+                           there);
 }
 
 void replay_session_release_tools(replay_session_t *self)
@@ -434,7 +479,9 @@ void replay_session_print_missing(replay_session_t *self,
     if (missing->number)
         json_object_set_new(row, "cell",
                             json_integer((json_int_t) missing->number));
-    json_array_append_new(self->missing, row);
+    if (json_array_size(self->missing) < MISSING_MAX)
+        json_array_append(self->missing, row);
+    json_decref(row);
     if (isatty(STDERR_FILENO))
         fputs(CLEAR_LINE, stderr);
     if (self->is_json)

@@ -36,6 +36,11 @@ gateway_exit_t replay_session_connect(replay_session_t *self,
  * if it has any. Prints what failed. */
 gateway_exit_t replay_session_answer_tools(replay_session_t *self,
                                            const notebook_t *notebook);
+/* Before that cell of a revival: has the session answer its calls for what it
+ * got from outside, if the session has that still. */
+void replay_session_keep_there(replay_session_t *self,
+                               const notebook_t *notebook,
+                               const notebook_cell_t *cell);
 /* Has processes answer them again. */
 void replay_session_release_tools(replay_session_t *self);
 /* Ends the session. */

@@ -172,6 +172,7 @@ int tool_events_on_call(session_t *self, const frame_t *frame, jspan_t content,
                            ? "not_permitted"
                            : find_flaw(self, name, arguments.size, &why);
     const char *provider = provider_of(self, name);
+    bool is_there;
     uint64_t id;
     int r;
 
@@ -187,12 +188,15 @@ int tool_events_on_call(session_t *self, const frame_t *frame, jspan_t content,
         return r;
     }
     id = call->id = journal_last_seq(self->journal);
-    if (!flaw && is_gateways && self->tools.recording)
+    is_there = !flaw && is_gateways && self->tools.recording
+               && tool_recording_is_there(self->tools.recording, name,
+                                          buffer_bytes(&call->arguments));
+    if (!flaw && is_gateways && self->tools.recording && !is_there)
         add_recorded(self, call);
     tool_calls_add(self->tools.calls, &call);
     if (flaw)
         host_tools_fail(self, id, flaw, refusal ? refusal : why.text);
-    else if (self->tools.recording && !is_gateways)
+    else if (self->tools.recording && (is_there || !is_gateways))
         answer_recorded(self, id);
     else
         host_tools_offer(self, provider);

@@ -11,6 +11,7 @@ typedef struct {
     char *name;            /* owned */
     json_t *arguments;     /* owned; NULL if jansson refuses them */
     jspan_t result, error; /* lent by the text */
+    bool is_there;         /* what the gateway's own call brought */
     bool is_taken;
 } recorded_call_t;
 
@@ -48,8 +49,10 @@ static json_t *parse(bytes_t json)
 static bool add(tool_recording_t *self, jspan_t value)
 {
     jspan_t arguments = jspan_member(value, "arguments");
-    recorded_call_t call = {.result = jspan_member(value, "result"),
-                            .error = jspan_member(value, "error")};
+    recorded_call_t call = {
+        .result = jspan_member(value, "result"),
+        .error = jspan_member(value, "error"),
+        .is_there = jspan_is(jspan_member(value, "there"), JSPAN_TRUE)};
     bool has_result = !jspan_is(call.result, JSPAN_ABSENT);
 
     if (!jspan_is(arguments, JSPAN_OBJECT)
@@ -102,22 +105,40 @@ const tool_offer_t *tool_recording_offer(const tool_recording_t *self)
     return self->offer;
 }
 
-bool tool_recording_take(tool_recording_t *self, const char *name,
-                         bytes_t arguments, jspan_t *ret_result,
-                         jspan_t *ret_error)
+/* Returns the first such call that was not taken; NULL if there is none. */
+static recorded_call_t *find(tool_recording_t *self, const char *name,
+                             bytes_t arguments)
 {
     json_auto_t *wanted = parse(arguments);
 
     for (size_t i = 0; wanted && i < self->count; i++) {
         recorded_call_t *call = &self->calls[i];
 
-        if (call->is_taken || strcmp(call->name, name) != 0
-            || !json_equal(call->arguments, wanted))
-            continue;
-        call->is_taken = true;
-        *ret_result = call->result;
-        *ret_error = call->error;
-        return true;
+        if (!call->is_taken && strcmp(call->name, name) == 0
+            && json_equal(call->arguments, wanted))
+            return call;
     }
-    return false;
+    return NULL;
+}
+
+bool tool_recording_take(tool_recording_t *self, const char *name,
+                         bytes_t arguments, jspan_t *ret_result,
+                         jspan_t *ret_error)
+{
+    recorded_call_t *call = find(self, name, arguments);
+
+    if (!call)
+        return false;
+    call->is_taken = true;
+    *ret_result = call->result;
+    *ret_error = call->error;
+    return true;
+}
+
+bool tool_recording_is_there(tool_recording_t *self, const char *name,
+                             bytes_t arguments)
+{
+    const recorded_call_t *call = find(self, name, arguments);
+
+    return call && call->is_there;
 }

@@ -24,5 +24,9 @@ const tool_offer_t *tool_recording_offer(const tool_recording_t *self);
 bool tool_recording_take(tool_recording_t *self, const char *name,
                          bytes_t arguments, jspan_t *ret_result,
                          jspan_t *ret_error);
+/* Returns true if the answer that would be taken says that the session has what
+ * it is about. */
+bool tool_recording_is_there(tool_recording_t *self, const char *name,
+                             bytes_t arguments);
 
 #endif

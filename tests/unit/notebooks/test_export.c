@@ -494,6 +494,39 @@ static void a_page_has_no_active_content(void **state)
                            "src=\"data:image/png;base64,aGk=\">"));
 }
 
+static void what_came_from_outside_is_listed(void **state)
+{
+    cleanup_free char *path = mem_format("%s/journal", (char *) *state);
+    cleanup_buffer buffer_t text = BUFFER_EMPTY, page = BUFFER_EMPTY;
+    journal_t *journal = open_journal(*state);
+    fault_t fault = {0};
+
+    append(journal, JOURNAL_STATE, 0, "note",
+           "{\"text\":\"x\",\"call\":{\"name\":\"hearth:packages\",\"result\":"
+           "{\"status\":\"ok\",\"packages\":[{\"name\":\"a\",\"version\":"
+           "\"1\",\"sha256\":\"5e\"},{\"name\":\"b\",\"version\":\"2\"}]}}}",
+           "");
+    append(journal, JOURNAL_STATE, 0, "file",
+           "{\"what\":\"fetch\",\"outcome\":\"ok\",\"path\":\"<t>`\",\"url\":"
+           "\"https://x/t?k\",\"sha256\":\"5f\",\"size\":4}",
+           "");
+    append(journal, JOURNAL_STATE, 0, "file",
+           "{\"what\":\"clone\",\"outcome\":\"ok\",\"path\":\"r\",\"url\":"
+           "\"https://x/r\",\"commit\":\"c0\"}",
+           "");
+    journal_destroy(&journal);
+    assert_int_equal(export_text(path, EXPORT_MARKDOWN, &text, &fault), 0);
+    assert_non_null(
+        strstr((char *) text.data,
+               "From outside:\n\n- `package a 1, SHA-256 5e`\n- `package b 2`\n"
+               "- `file t of https://x/t, 4 bytes, SHA-256 5f`\n"
+               "- `repository r of https://x/r, commit c0`\n"));
+    assert_int_equal(export_text(path, EXPORT_PAGE, &page, &fault), 0);
+    assert_non_null(strstr((char *) page.data,
+                           "<p>From outside: package a 1, SHA-256 5e</p>"));
+    assert_non_null(strstr((char *) page.data, "file &lt;t&gt;` of"));
+}
+
 static void only_known_endings_name_a_format(void **state)
 {
     export_format_t format = EXPORT_JSONL;
@@ -573,6 +606,7 @@ int main(void)
         with_folder(outputs_of_hostile_sizes_are_cut),
         with_folder(markdown_cannot_be_left),
         with_folder(markdown_names_types_in_a_code_span),
+        with_folder(what_came_from_outside_is_listed),
         with_folder(a_page_has_no_active_content),
         cmocka_unit_test(only_known_endings_name_a_format),
         with_folder(a_folder_that_is_missing_is_named),

@@ -271,6 +271,37 @@ static void names_the_code_and_the_python(void **state)
     assert_string_equal(statement_session(made), "5e55");
 }
 
+static void names_what_came_from_outside(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    json_auto_t *subjects = json_array();
+    cleanup_free char *text = NULL;
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(
+        notebook_parse(NOTEBOOK, strlen(NOTEBOOK), "it", &notebook, &fault), 0);
+    json_object_update_new(
+        json_object_get(notebook.metadata, "hearth"),
+        json_pack("{s:[{s:s,s:s,s:s},{s:s,s:s}],s:[{s:s,s:s,s:s}],s:[{s:s,s:s,"
+                  "s:s}]}",
+                  "packages", "name", "a", "version", "1", "sha256", "5e",
+                  "name", "b", "version", "2", "files", "path", "t", "url",
+                  "https://x/t", "sha256", "5f", "repositories", "path", "r",
+                  "url", "https://x/r", "commit", "c0"));
+    json_auto_t *made =
+        statement_new(&notebook, subjects,
+                      &(statement_author_t){.key_id = "k", .version = "1"});
+    text = json_dumps(made, JSON_COMPACT | JSON_SORT_KEYS);
+    assert_non_null(strstr(
+        text,
+        "{\"digest\":{\"sha256\":\"5e\"},\"name\":\"a\",\"uri\":"
+        "\"pkg:pypi/a@1\"},{\"name\":\"b\",\"uri\":\"pkg:pypi/b@2\"},"
+        "{\"digest\":{\"sha256\":\"5f\"},\"name\":\"t\",\"uri\":"
+        "\"https://x/t\"},{\"digest\":{\"gitCommit\":\"c0\"},\"name\":\"r\","
+        "\"uri\":\"https://x/r\"}]"));
+}
+
 /* ---- the folder ---- */
 
 static void put(const char *folder, const char *name, const char *text)
@@ -391,6 +422,7 @@ int main(void)
         cmocka_unit_test(refuses_another_key),
         cmocka_unit_test(refuses_subjects_that_leave_the_folder),
         cmocka_unit_test(names_the_code_and_the_python),
+        cmocka_unit_test(names_what_came_from_outside),
         cmocka_unit_test(finds_what_became_of_the_files),
         cmocka_unit_test(signs_plain_files_alone),
     };

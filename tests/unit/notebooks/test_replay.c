@@ -521,7 +521,7 @@ static void a_cell_that_is_refused_is_named(void **state)
     add(&notebook, "a", "a", "a", ASKED);
     add(&notebook, "b", "b", "b", "{}");
     assert_int_equal(run(&notebook, &pretender, &options, &summary, &fault), 0);
-    assert_string_equal(listener.log, "1[: not the same]1!2!");
+    assert_string_equal(listener.log, "1!1[: not the same]2!");
     assert_int_equal(summary.missing, 1);
     pretender.ename = "ValueError";
     assert_int_equal(run(&notebook, &pretender, &options, &summary, &fault), 0);

@@ -322,6 +322,19 @@ static void the_gateway_itself_is_asked(void **state)
     HAS("\"name\":\"?\"", "journal tool_result");
 }
 
+/* A revived session has what it once got. */
+static void a_recording_answers_for_what_is_there(void **state)
+{
+    session_t *self = *state;
+
+    play(self, "{\"name\":\"hearth:packages\",\"arguments\":{\"q\":1},"
+               "\"result\":7,\"there\":true}");
+    assert_int_equal(call(self, 1, TOOL_PACKAGES), 0);
+    DID("kernel CALLED; audit tool_call ok by recording");
+    assert_int_equal(call(self, 2, TOOL_PACKAGES), 0);
+    DID("CALL hearth:packages");
+}
+
 /* They are calls of the cell as others are. */
 static void what_the_gateway_is_asked_has_limits(void **state)
 {
@@ -351,6 +364,7 @@ int main(void)
         TEST(a_recording_answers_without_a_process),
         TEST(what_was_not_recorded_fails),
         TEST(the_gateway_itself_is_asked),
+        TEST(a_recording_answers_for_what_is_there),
         TEST(what_the_gateway_is_asked_has_limits),
     };
 

@@ -55,6 +55,19 @@ static void answers_equal_calls_in_their_order(void **state)
     takes(self, "t", "{\"a\":1}", "");
 }
 
+static void knows_what_is_there(void **state)
+{
+    cleanup_tool_recording tool_recording_t *self = read_answers(
+        "{\"name\":\"t\",\"arguments\":{},\"result\":1,\"there\":true},"
+        "{\"name\":\"t\",\"arguments\":{},\"result\":2,\"there\":1}");
+
+    (void) state;
+    assert_false(tool_recording_is_there(self, "u", text_bytes("{}")));
+    assert_true(tool_recording_is_there(self, "t", text_bytes("{}")));
+    takes(self, "t", "{}", "1");
+    assert_false(tool_recording_is_there(self, "t", text_bytes("{}")));
+}
+
 static void says_what_is_wrong(void **state)
 {
     static const char *const wrong[] = {
@@ -85,6 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_equal_calls_in_their_order),
+        cmocka_unit_test(knows_what_is_there),
         cmocka_unit_test(says_what_is_wrong),
     };
 
