@@ -35,7 +35,7 @@ def test_the_guide(folder: Path) -> None:
     blocks = blocks_of(GUIDE)
     (configuration,) = [one for one in blocks if one.kind == "configuration"]
     commands = [one for one in blocks if one.kind == "commands"]
-    assert len(commands) == 3
+    assert len(commands) == 4
     programs = [one for one in blocks if one.kind == "python"]
     (folder / "git").mkdir()
     with FakeFiles() as server, GitServer(folder / "git") as repositories:

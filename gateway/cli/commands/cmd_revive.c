@@ -22,6 +22,7 @@
 #define WHY_MAX   200 /* bytes of a reason, in the report */
 /* things from outside, in a sentence */
 #define MISSING_LISTED  5
+#define MISSING_MAX     30  /* in the report */
 #define MISSING_WHY_MAX 400 /* bytes */
 
 typedef struct {
@@ -366,6 +367,16 @@ static json_t *make_sentence(const revive_t *self, const json_t *variables,
     return json_stringn((const char *) out.data, out.size);
 }
 
+/* Returns the first rows, for which a report has room; the caller owns them. */
+static json_t *first_missing(const json_t *missing)
+{
+    json_t *first = json_array();
+
+    for (size_t i = 0; i < json_array_size(missing) && i < MISSING_MAX; i++)
+        json_array_append(first, json_array_get(missing, i));
+    return first;
+}
+
 static json_t *make_report(const revive_t *self, bool is_complete)
 {
     json_t *variables =
@@ -375,15 +386,16 @@ static json_t *make_report(const revive_t *self, bool is_complete)
 
     clock_iso(clock_wall_us(), now);
     return json_pack(
-        "{s:b, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:O, s:O, s:o, s:s, s:o}",
+        "{s:b, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:O, s:o, s:o, s:s, s:o}",
         "is_complete", is_complete, "has_gaps", self->has_gaps, "session",
         self->recorded.id, "at", now, "ran",
         (json_int_t) summary->same + (json_int_t) summary->different, "same",
         (json_int_t) summary->same, "different",
         (json_int_t) summary->different, "skipped",
         (json_int_t) summary->skipped, "cells", self->odd, "missing",
-        self->session_run.missing, "variables", variables, "workspace",
-        "reused", "sentence", make_sentence(self, variables, is_complete));
+        first_missing(self->session_run.missing), "variables", variables,
+        "workspace", "reused", "sentence",
+        make_sentence(self, variables, is_complete));
 }
 
 static bool is_whole(const json_t *report)

@@ -24,7 +24,6 @@
 #define TEXT_WIDTH   50  /* of a cell's first line */
 #define WHY_WIDTH    400 /* columns of a difference */
 #define PROMPT_WIDTH 200
-#define MISSING_MAX  100 /* rows of what is missing from outside */
 #define CLEAR_LINE   "\r\033[K"
 
 static volatile sig_atomic_t interrupted;
@@ -479,9 +478,7 @@ void replay_session_print_missing(replay_session_t *self,
     if (missing->number)
         json_object_set_new(row, "cell",
                             json_integer((json_int_t) missing->number));
-    if (json_array_size(self->missing) < MISSING_MAX)
-        json_array_append(self->missing, row);
-    json_decref(row);
+    json_array_append_new(self->missing, row);
     if (isatty(STDERR_FILENO))
         fputs(CLEAR_LINE, stderr);
     if (self->is_json)
