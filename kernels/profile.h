@@ -46,6 +46,7 @@ typedef struct {
     char *advisories;    /* owned; a file with versions that are malicious, or
                             NULL */
     int64_t cooldown_ms; /* age before which a file is not taken; 0: none */
+    int is_offline;      /* they come from the cache alone */
     uint64_t max_bytes;  /* of one session's packages, unpacked */
     uint64_t max_files;  /* of one session's packages */
     int serves_cells;    /* code in a cell may ask for packages */

@@ -39,7 +39,8 @@ static void check_profile(report_t *report, const profile_t *profile)
                    "%s is not a file, so sessions get no packages",
                    profile->packages.advisories);
     else
-        doctor_add(report, name, FOUND_OK, "", "%s, from %s, in %s", uv,
+        doctor_add(report, name, FOUND_OK, "", "%s, from %s%s, in %s", uv,
+                   profile->packages.is_offline ? "the cache of " : "",
                    profile->packages.index, report->options->packages_dir);
 }
 

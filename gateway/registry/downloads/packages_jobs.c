@@ -112,7 +112,8 @@ static json_t *describe_judging(const profile_packages_t *packages)
 {
     const char *advisories = packages->advisories;
 
-    return json_pack("{s:s}", "advisories", advisories ? advisories : "");
+    return json_pack("{s:s,s:b}", "advisories", advisories ? advisories : "",
+                     "offline", packages->is_offline);
 }
 
 /* Returns what the worker gets (docs/design/PROTOCOL.downloads.md). */

@@ -92,6 +92,7 @@ static void what_the_worker_gets(void **state)
                              .deny = lists[1],
                              .hosts = lists[2],
                              .advisories = advisories,
+                             .is_offline = 1,
                              .cooldown_ms = 7000,
                              .max_bytes = 8,
                              .max_files = 9};
@@ -108,7 +109,7 @@ static void what_the_worker_gets(void **state)
               "\"deny\": [\"b\"], \"gid\": 8, \"hosts\": [\"files\"], "
               "\"index\": \"https://index/simple/\", \"mapper\": 4, "
               "\"max_bytes\": 8, \"max_files\": 9, \"names\": [\"six\"], "
-              "\"order\": \"remove\", \"profile\": \"python3\", \"session\": "
+              "\"offline\": true, \"order\": \"remove\", \"profile\": \"python3\", \"session\": "
               "\"/p/sessions/t-aa1\", \"uid\": 7, \"uv\": \"/uv\", "
               "\"without\": [], \"work\": \"/p/work\"}");
     download_fakes_finish(0);

@@ -148,7 +148,7 @@ class _Change:
         _check_count(requested)
         if not requested:
             return self._finish(None, requested, (), "", new)
-        rules = read_rules(self.job.index, self.job.hosts)
+        rules = read_rules(self.job.index, self.job.hosts, self.job.offline)
         uv = Uv(self.job, self.gateway, rules, self.stage)
         try:
             resolver = Resolver(self.job, self.stage, uv, rules, self.installed)

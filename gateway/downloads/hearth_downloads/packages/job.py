@@ -23,6 +23,7 @@ class Job(BaseJob):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     cooldown: int = 0  # seconds
+    offline: bool = False  # the cache alone is asked
     max_files: int = 100_000
     advisories: str = ""  # path of a file with malicious versions; "": none
     uv: str = ""

@@ -141,6 +141,8 @@ class Resolver:
 
     def _check_statuses(self, names: list[str], pins: list[Pin]) -> None:
         """Refuse projects in quarantine, and note what else they are."""
+        if self.job.offline:
+            return
         graph = {pin.name: pin.via for pin in pins}
         for name, status in find_statuses(self.uv, self.case, names).items():
             if status.word == "quarantined":
@@ -166,6 +168,10 @@ class Resolver:
         result = self._compile("lock.in", "pylock.toml", options)
         return "" if result.code else self.stage.read("pylock.toml")
 
+    def _network(self) -> list[str]:
+        """Return the option without which uv would ask the index."""
+        return ["--offline"] * self.job.offline
+
     def _compile(self, source: str, output: str, options: list[str]) -> Result:
         stage = self.stage
         return self.uv.run(
@@ -175,6 +181,7 @@ class Resolver:
             *("--annotation-style", "line"),
             *("--find-links", stage.inside("profile")),
             *("--constraint", stage.inside("profile.txt")),
+            *self._network(),
             *options,
             *("--output-file", stage.inside(output)),
             stage.inside(source),
@@ -247,7 +254,7 @@ class Resolver:
         """Fill the stage's folder `new` with these packages."""
         if not self._prepare(pins):
             return
-        result = self._install(*self._cooldown())
+        result = self._install(*self._network(), *self._cooldown())
         if result.code != 0:
             raise explain(self.case, result.output, self.uv.reports)
         self.stage.remove_lock_of_uv()
@@ -260,7 +267,7 @@ class Resolver:
         if not self._prepare(pins):
             return
         result = self._install("--offline")
-        if result.code != 0:
+        if result.code != 0 and not self.job.offline:
             shutil.rmtree(self.stage.new, ignore_errors=True)
             result = self._install()
         if result.code != 0:

@@ -22,6 +22,7 @@ class Rules:
     host: str
     port: int
     hosts: tuple[str, ...] = ()
+    is_closed: bool = False  # no request goes anywhere
 
     def permits(self, scheme: str, host: str, port: int) -> bool:
         """Return true if a request may go to that host and port.
@@ -29,7 +30,7 @@ class Rules:
         Where the index has https, no request without it is permitted: it
         would let others choose what is received.
         """
-        if self.scheme == "https" and scheme == "http":
+        if self.is_closed or (self.scheme == "https" and scheme == "http"):
             return False
         if (scheme, host, port) == (self.scheme, self.host, self.port):
             return True
@@ -48,7 +49,9 @@ class Rules:
         return ", ".join([f"{self.host}:{self.port} (the index)", *self.hosts])
 
 
-def read_rules(index: str, hosts: tuple[str, ...]) -> Rules:
+def read_rules(
+    index: str, hosts: tuple[str, ...], is_closed: bool = False
+) -> Rules:
     """Return the rules for an index's URL."""
     try:
         url = urlsplit(index)
@@ -62,6 +65,7 @@ def read_rules(index: str, hosts: tuple[str, ...]) -> Rules:
         _plain(host),
         PORTS[url.scheme] if port is None else port,
         tuple(_plain(one) for one in hosts),
+        is_closed,
     )
 
 

@@ -33,6 +33,11 @@ _YOUNG = re.compile(
 )
 _NO_TIME = re.compile(r"is missing an upload date")
 _NOT_FOUND = re.compile(r"Because (\S+) was not found in the package registry")
+_NOT_CACHED = re.compile(
+    r"(?:Because|and|,) ([^\s`]+) was not found in the cache|"
+    r"(?:Because|and|,) ([^\s`]+) needs to be downloaded from a registry|"
+    r"Failed to download `([^`]+)`.*? wasn't found in the cache"
+)
 _NO_VERSIONS = re.compile(r"there are no versions of ([^\s\[]+)")
 _NO_WHEEL = re.compile(r"Wheels are required for `([^`\s]+)`")
 _OWN_HINT = re.compile(r"`exclude-newer`|Wheels are required for")
@@ -179,10 +184,26 @@ def explain(case: Case, output: str, reports: list[Report]) -> Fault:
             return _explain_refusal(case, report)
     text = " ".join(clean(output, 64 * 1024).split())
     return (
-        _explain_files(text)
+        (_explain_offline(case, text) if case.job.offline else None)
+        or _explain_files(text)
         or _explain_index(text, reports)
         or _explain_solution(case, text)
         or Failed(f"uv has failed: {_last_error(text)}")
+    )
+
+
+def _explain_offline(case: Case, text: str) -> Optional[Fault]:
+    """Return that something is not in the cache, if it is that."""
+    found = [name for names in _NOT_CACHED.findall(text) for name in names]
+    names = [f'"{name}"' for name in dict.fromkeys(filter(None, found))]
+    if not names:
+        return None
+    advice = filter(None, (_advise(case, name) for name in found if name))
+    is_are = "it is" if len(names) == 1 else "they are"
+    return Refused(
+        f"{' and '.join(names[:3])} refused: {is_are} not in the cache of "
+        f"packages, and {case.job.setting('offline')} is set, so the index is "
+        f"not asked{next(advice, '')}"
     )
 
 
@@ -192,6 +213,10 @@ def _rank(report: Report) -> int:
 
 def _explain_refusal(case: Case, report: Report) -> Fault:
     job, rules = case.job, case.rules
+    if job.offline:
+        return Refused(
+            f"{report.place} was not asked: {job.setting('offline')} is set"
+        )
     if report.kind == "limit":
         return too_many_bytes(job)
     if report.kind == "host":
@@ -265,7 +290,12 @@ def _explain_solution(case: Case, text: str) -> Optional[Fault]:
             f"{pin} if it has to be that one"
         )
     if "No solution found" in text or "Failed to resolve" in text:
-        return Conflict(f"no version fits: {_because(case, text)}")
+        offline = f" {case.job.setting('offline')} is set: other versions than "
+        offline += "those of the cache were not looked for."
+        return Conflict(
+            f"no version fits: {_because(case, text)}"
+            f"{offline * case.job.offline}"
+        )
     return None
 
 

@@ -183,14 +183,13 @@ class Stage:
     def _bound_cache(self) -> None:
         """Look once at all that is in the cache.
 
-        Empty it if all jobs together have added too much to it.
+        Empty it if all jobs together have added too much to it. A job that is
+        offline adds nothing, and has nothing else.
         """
-        measure = Measure(
-            Size(
-                CACHE_FACTOR * self.job.max_bytes,
-                CACHE_FACTOR * self.job.max_files,
-            )
+        most = Size(
+            CACHE_FACTOR * self.job.max_bytes, CACHE_FACTOR * self.job.max_files
         )
+        measure = Measure(None if self.job.offline else most)
         measure.add(self.cache, (ARCHIVE,))
         rest = replace(measure.found)
         wheels: list[str] = []
