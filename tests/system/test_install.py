@@ -35,15 +35,17 @@ def install(root: Path) -> Path:
     return root
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return install(tmp_path)
-
-
 @pytest.fixture(scope="module")
 def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """For tests that change nothing in it."""
     return install(tmp_path_factory.mktemp("installed"))
+
+
+@pytest.fixture
+def root(tmp_path: Path, looked_at: Path) -> Path:
+    """For tests that change it: a copy, as a package has it."""
+    subprocess.run(["cp", "-a", f"{looked_at}/.", str(tmp_path)], check=True)
+    return tmp_path
 
 
 def python_folder(root: Path) -> Path:
