@@ -56,3 +56,5 @@ class Worker(Generic[Kind]):
             self.serve(Gateway(link))
         except Gone:
             os._exit(1)
+        # All is answered; to take the interpreter apart would cost more time.
+        os._exit(0)

@@ -13,6 +13,7 @@ from typing import Any
 
 from hearth_downloads.fetch.url import URL_MAX
 
+BODY, ABOUT, REPORT = "body", "about", "report"  # files of the client
 ABOUT_MAX = 16 * 1024
 TOTAL_MAX = 1 << 60
 _ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,500}"')

@@ -36,12 +36,13 @@ from hearth_downloads.core.folders import (
 )
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.fetch.about import (
+    ABOUT,
     ABOUT_MAX,
+    BODY,
     About,
     parse_about,
     parse_object,
 )
-from hearth_downloads.fetch.client import ABOUT, BODY
 from hearth_downloads.fetch.job import Job
 from hearth_downloads.fetch.locks import Locks
 from hearth_downloads.fetch.space import (

@@ -26,12 +26,16 @@ from typing import Any, Optional
 from hearth_downloads.core.faults import Invalid
 from hearth_downloads.core.proxy import INTERIM_MAX
 from hearth_downloads.core.sandbox import PROXY_PORT
-from hearth_downloads.fetch.about import About, read_fields
-from hearth_downloads.fetch.url import TooLong, Url, show_url
+from hearth_downloads.fetch.about import (
+    ABOUT,
+    BODY,
+    REPORT,
+    About,
+    read_fields,
+)
+from hearth_downloads.fetch.url import REDIRECTS_MAX, TooLong, Url, show_url
 
 INSIDE = "/workspace"
-BODY, ABOUT, REPORT = "body", "about", "report"
-REDIRECTS_MAX = 5
 CHUNK = 256 * 1024
 STEP = 64 * 1024  # the least progress that counts
 LINES_MAX = 256 * 1024  # bytes of heads and of what is between chunks

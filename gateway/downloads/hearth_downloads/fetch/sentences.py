@@ -19,10 +19,15 @@ from hearth_downloads.core.faults import (
 )
 from hearth_downloads.core.proxy import Report
 from hearth_downloads.fetch.about import TOTAL_MAX
-from hearth_downloads.fetch.client import REDIRECTS_MAX
 from hearth_downloads.fetch.job import Job
 from hearth_downloads.fetch.places import Places, explain, say_list
-from hearth_downloads.fetch.url import URL_MAX, Url, show_url, split_place
+from hearth_downloads.fetch.url import (
+    REDIRECTS_MAX,
+    URL_MAX,
+    Url,
+    show_url,
+    split_place,
+)
 
 CA_SETTING = "fetch/ca_file"  # of all profiles
 REASON_MAX = 300

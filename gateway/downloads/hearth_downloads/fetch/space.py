@@ -24,12 +24,14 @@ from hearth_downloads.core.folders import (
     read_plain,
 )
 from hearth_downloads.fetch.about import (
+    ABOUT,
     ABOUT_MAX,
+    BODY,
+    REPORT,
     About,
     parse_about,
     parse_object,
 )
-from hearth_downloads.fetch.client import ABOUT, BODY, REPORT
 from hearth_downloads.fetch.job import Job
 
 SPACE = "space"

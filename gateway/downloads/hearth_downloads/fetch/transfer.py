@@ -8,7 +8,7 @@ import json
 import os
 import ssl
 import time
-from typing import Optional
+from typing import Callable, Optional
 
 from hearth_downloads.core.certificates import find_certificates
 from hearth_downloads.core.faults import (
@@ -21,7 +21,6 @@ from hearth_downloads.core.faults import (
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.core.proxy import Bounds, Proxy
 from hearth_downloads.core.sandbox import Program, Result, Sandbox
-from hearth_downloads.fetch import client
 from hearth_downloads.fetch.about import About, parse_object
 from hearth_downloads.fetch.cache import Cache, Entry
 from hearth_downloads.fetch.job import Job
@@ -156,6 +155,9 @@ class Transfer:
         self.gateway.answer(json.dumps({"ok": answer}).encode(), [file])
 
     def _fetch(self, space: Space, entry: Optional[Entry], file: int) -> None:
+        # Not for a file of the cache: http.client takes long to import.
+        from hearth_downloads.fetch import client
+
         part = self.cache.put_part(self.url, space)
         self.cache.drop_part(self.url)
         order = client.Order(
@@ -167,7 +169,7 @@ class Transfer:
             self.job.silence + 2 * SPARE_SECONDS,
             self.job.tries,
         )
-        about = _Run(self, space, order).run()
+        about = _Run(self, space, lambda: client.run(order)).run()
         if about is None:
             if entry is None:
                 raise Failed("the client's report cannot be read")
@@ -224,13 +226,13 @@ class _Run:
     """The client in its sandbox, and the looks at it meanwhile."""
 
     def __init__(
-        self, transfer: Transfer, space: Space, order: client.Order
+        self, transfer: Transfer, space: Space, main: Callable[[], None]
     ) -> None:
         self.transfer = transfer
         self.job = transfer.job
         self.gateway = transfer.gateway
         self.space = space
-        self.order = order
+        self.main = main
         self.reported_at = self.window_at = time.monotonic()
         self.window_from = 0
         self.proxy: Optional[Proxy] = None
@@ -248,9 +250,7 @@ class _Run:
         bounds = Bounds(most, job.silence + SPARE_SECONDS)
         self.proxy = Proxy(self.transfer.places, bounds, job.uid, job.gid)
         try:
-            program = Program(
-                lambda: client.run(self.order), self.proxy.attach, self._look
-            )
+            program = Program(self.main, self.proxy.attach, self._look)
             try:
                 result = sandbox.run(self.gateway, program)
             finally:

@@ -16,6 +16,7 @@ from hearth_downloads.core.faults import Invalid
 
 URL_MAX = 2000  # bytes
 SHOWN_MAX = 200  # letters of a URL in a sentence
+REDIRECTS_MAX = 5
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^#]*)(?:#.*)?")
 _PLACE = re.compile(
     r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@\\]+))(?::([0-9]{1,5}))?"
