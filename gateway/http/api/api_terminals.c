@@ -65,10 +65,8 @@ static void on_started(exchange_t *exchange, process_call_t *call,
     const char *name = json_string_value(json_object_get(self->body, "name"));
     const json_t *process = json_object_get(reply, "process");
 
-    if (strcmp(model_text(reply, "status"), "ok") != 0) {
-        process_call_fail(exchange, reply);
+    if (!process_call_is_ok(exchange, reply))
         return;
-    }
     const web_terminal_place_t place = {
         name && !terminals_find(exchange->http, name) ? name : NULL,
         self->session, json_integer_value(json_object_get(process, "process")),

@@ -234,3 +234,11 @@ void process_call_fail(exchange_t *exchange, const json_t *reply)
     exchange_fail_by(exchange, status, name, "%.400s",
                      model_text(reply, "evalue"));
 }
+
+bool process_call_is_ok(exchange_t *exchange, const json_t *reply)
+{
+    if (strcmp(model_text(reply, "status"), "ok") == 0)
+        return true;
+    process_call_fail(exchange, reply);
+    return false;
+}

@@ -51,6 +51,8 @@ void *process_call_state(process_call_t *self);
 /* Says that everything before `offset` of the process was taken. */
 void process_call_taken(process_call_t *self, json_int_t process,
                         json_int_t offset);
+/* Returns true if the reply has no error; otherwise answers with it. */
+bool process_call_is_ok(exchange_t *exchange, const json_t *reply);
 /* Answers with the error of a reply. */
 void process_call_fail(exchange_t *exchange, const json_t *reply);
 
