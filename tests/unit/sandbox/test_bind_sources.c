@@ -1,5 +1,5 @@
-/* Which files and links of the host a description has: the host is a folder of
- * the test. */
+/* The files and links of the host that a description has. A folder of the test
+ * is the host. */
 #include "sandbox/description/bind_sources.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/test.h"

@@ -1,5 +1,5 @@
-/* Whether a process is in the leaf that it is said to be in, and whether that
- * has its limits: on files as the kernel writes them. */
+/* A process is in its leaf in every hierarchy, and the leaf has its limits:
+ * checked on files as the kernel writes them. */
 #include "sandbox/cgroups/cgroup_check.h"
 #include "sandbox/cgroups/cgroup_tree.h"
 #include "tests/lib/folder.h"

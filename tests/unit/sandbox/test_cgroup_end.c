@@ -1,5 +1,6 @@
-/* Whom the end of a leaf kills, and how long it waits: on plain files, with
- * kill and rmdir replaced. */
+/* The end of a leaf: its processes are killed, and its folders removed, for
+ * which dying processes have 200 ms. The files are plain; kill and rmdir are
+ * replaced. */
 #include "sandbox/cgroups/cgroup_end.h"
 #include "sandbox/cgroups/cgroup_tree.h"
 #include "tests/lib/folder.h"

@@ -1,4 +1,4 @@
-/* Which launches are refused before anything is made. */
+/* Launches that are refused before anything is made. */
 #include "sandbox/launch/launch_check.h"
 #include "tests/lib/test.h"
 

@@ -1,4 +1,4 @@
-/* Which texts of /proc/PID/limits keep to the limits of a session. */
+/* Texts of /proc/PID/limits, and the limits of a session. */
 #include "sandbox/verification/limits_check.h"
 #include "tests/lib/test.h"
 

@@ -1,4 +1,4 @@
-/* Which lines of /proc/PID/mountinfo a session may have. */
+/* Lines of /proc/PID/mountinfo, and the mounts that a session may have. */
 #include "sandbox/verification/mount_check.h"
 #include "tests/lib/test.h"
 

@@ -1,5 +1,5 @@
-/* Which texts of /proc/PID/status fit pid 1 and the payload, and which of their
- * lines a session may not have otherwise. */
+/* Texts of /proc/PID/status: those of pid 1 and of the payload, and each line
+ * that may not be otherwise. */
 #include "sandbox/verification/status_check.h"
 #include "tests/lib/test.h"
 

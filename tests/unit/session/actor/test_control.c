@@ -1,4 +1,4 @@
-/* What the registry's commands do, and which answer each has. */
+/* The registry's commands to a session: their effects and their answers. */
 #include "gateway/session/actor/control.h"
 
 #include "gateway/session/actor/receive.h"

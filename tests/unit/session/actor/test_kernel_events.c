@@ -1,5 +1,5 @@
-/* What follows from what a kernel says: output that is merged, bounded and
- * published, answers to the greeting, and a link or a journal that fails. */
+/* Frames from a kernel and their effects: output is merged, bounded and
+ * published; greetings are answered; a link or a journal can fail. */
 #include "gateway/session/actor/kernel_events.h"
 
 #include "gateway/session/actor/dispatch.h"

@@ -1,7 +1,6 @@
-/* What a kernel outputs, frame by frame: text that waits for more, what is
- * published and counted, what is dropped, and what the journal does not take.
- * tests/unit/session/actor/test_kernel_events.c has what follows from frames.
- */
+/* Output of a kernel, frame by frame: text that waits for more, publishing and
+ * counting, dropped frames, and records that the journal refuses. The effects
+ * of other frames are in tests/unit/session/actor/test_kernel_events.c. */
 #include "gateway/session/actor/kernel_output.h"
 
 #include "gateway/session/core/escalation.h"

@@ -1,5 +1,5 @@
-/* What a session does with what clients send: taken, answered at once, put off
- * or refused with a reason. */
+/* Messages from clients: a session queues them, answers at once, defers them,
+ * or refuses them with a reason. */
 #include "gateway/session/actor/receive.h"
 
 #include "gateway/session/actor/kernel_events.h"

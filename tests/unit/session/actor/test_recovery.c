@@ -1,5 +1,5 @@
-/* What the next gateway makes of a session's journal: the queue, the request
- * that the kernel has, what goes out once more, and what is refused. */
+/* The take-over of a session from its journal: the queue, the request that the
+ * kernel has, the messages that are sent once more, and the refusals. */
 #include "gateway/session/actor/recovery.h"
 
 #include "gateway/session/actor/kernel_events.h"

@@ -1,5 +1,5 @@
-/* The end of a kernel: what clients, journal, audit log and registry learn of
- * it, and whether a tombstone or a fresh kernel follows. */
+/* The end of a kernel: messages to clients and the registry, records in journal
+ * and audit log, and then a tombstone or a fresh kernel. */
 #include "gateway/session/actor/termination.h"
 
 #include "base/fd.h"

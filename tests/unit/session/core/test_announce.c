@@ -1,5 +1,5 @@
-/* What the registry, frontends and the audit log learn of a session, and when;
- * how it is shown; its clocks. */
+/* Announcements of a session to the registry, frontends and the audit log:
+ * their order, their content, and the clocks in them. */
 #include "gateway/session/core/announce.h"
 
 #include "gateway/session/core/activity.h"

@@ -1,4 +1,4 @@
-/* What the audit log gets of a session: lengths and hashes of code, never the
+/* Records of a session in the audit log: lengths and hashes of code, never the
  * code. */
 #include "base/clock.h"
 #include "gateway/session/core/audit_events.h"

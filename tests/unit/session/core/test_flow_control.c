@@ -1,5 +1,5 @@
-/* What follows from the bounds between a kernel and its peers: who is held, who
- * is disconnected, and which kernel has to end. */
+/* The bounds between a kernel and its peers: a kernel is held, a peer is
+ * disconnected, or a kernel has to end. */
 #include "gateway/session/core/flow_control.h"
 
 #include "gateway/gate/port.h"

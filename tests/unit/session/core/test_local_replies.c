@@ -1,5 +1,5 @@
-/* Requests that the gateway answers by itself: what is said, which wait for
- * their turn, and which for the kernel. */
+/* Requests that the gateway answers by itself: their replies, and whether they
+ * wait for their turn or for the kernel. */
 #include "gateway/session/core/local_replies.h"
 
 #include "gateway/session/actor/receive.h"

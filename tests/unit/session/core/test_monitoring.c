@@ -1,5 +1,5 @@
-/* What follows from a look at a kernel's resources, and from what it says of
- * limits itself. The monitor says what the test sets. */
+/* The effects of a look at a kernel's resources, and of limits that the kernel
+ * reports itself. The test sets what the monitor reports. */
 #include "gateway/session/core/monitoring.h"
 
 #include "tests/lib/session_steps.h"

@@ -1,5 +1,5 @@
-/* Replies in place of the kernel's: whom they reach, what they say, and what
- * is noted for the next gateway when the journal cannot take them. */
+/* Replies in place of the kernel's: their receivers, their content, and the
+ * note for the next gateway when the journal cannot take them. */
 #include "gateway/session/core/replies.h"
 
 #include "gateway/session/actor/receive.h"

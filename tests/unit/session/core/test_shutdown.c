@@ -1,5 +1,5 @@
-/* The end of a kernel on request, or its restart: who is asked to leave, who is
- * killed, and what is noted for the next gateway. */
+/* The end of a kernel on request, or its restart: a kernel is asked to leave or
+ * killed, and the next gateway finds a note. */
 #include "gateway/session/core/shutdown.h"
 
 #include "gateway/session/actor/recovery.h"

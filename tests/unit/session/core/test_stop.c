@@ -1,5 +1,5 @@
-/* What follows from a requested end of the kernel, in a session without a
- * kernel. The test sets the time. */
+/* The effects of a requested end in a session without a kernel. The test sets
+ * the time. */
 #include "gateway/session/core/stop.h"
 #include "tests/lib/test.h"
 

@@ -1,5 +1,5 @@
-/* What enters the journal, in which order clients get it, and what is sent
- * without a record. */
+/* Messages that are published: the records in the journal, the order for
+ * clients, and messages without a record. */
 #include "gateway/session/kernel/publisher.h"
 
 #include "tests/lib/session_fakes.h"

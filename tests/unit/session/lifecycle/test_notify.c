@@ -1,5 +1,5 @@
-/* What a session reports goes over its pipe, whole, and the pipe's reader in
- * the loop is looked at again after each sending. */
+/* Reports of a session go over its pipe, whole. The loop looks at the pipe's
+ * reader again after each of them. */
 #include "gateway/session/lifecycle/notify.h"
 
 #include "gateway/channels/zmq_reader.h"

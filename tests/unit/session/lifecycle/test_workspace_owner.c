@@ -1,4 +1,4 @@
-/* Whose a workspace is while its session lives, and afterwards. */
+/* The owner of a workspace while its session lives, and afterwards. */
 #include "gateway/session/lifecycle/workspace_owner.h"
 
 #include "base/buffer.h"

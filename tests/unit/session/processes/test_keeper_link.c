@@ -1,5 +1,5 @@
-/* The connection to a keeper over a socket that does what the test says: what
- * waits for room, what is read and when, and when the connection ends. */
+/* The connection to a keeper over a socket of the test: messages that wait for
+ * room, reading, and the end of the connection. */
 #include "gateway/session/processes/keeper_link.h"
 
 #include "base/buffer.h"

@@ -1,5 +1,6 @@
-/* The life of a process beside the kernel: how it begins, what its keeper says,
- * what is journaled, how it ends, and what another gateway knows of it. */
+/* The life of a process beside the kernel: its start, the messages of its
+ * keeper, its records in the journal, its end, and its state after a take-over.
+ */
 #include "gateway/session/processes/process_control.h"
 
 #include "gateway/session/processes/process_replies.h"

@@ -1,5 +1,5 @@
-/* What a process beside the kernel is to read: pieces that its keeper takes,
- * and how much may wait for the process. */
+/* Input of a process beside the kernel: the pieces that its keeper takes, and
+ * the bound on input that waits. */
 #include "gateway/session/processes/process_input.h"
 
 #include "tests/lib/deeds.h"

@@ -1,5 +1,5 @@
-/* What clients get about processes beside the kernel: replies, output as far as
- * they have room, and ends. */
+/* Messages to clients about processes beside the kernel: replies, output as far
+ * as there is room, and ends. */
 #include "gateway/session/processes/process_replies.h"
 
 #include "tests/lib/fake_keeper.h"

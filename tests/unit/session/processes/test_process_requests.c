@@ -1,5 +1,5 @@
-/* What clients request of processes: what reaches the keeper, and what is
- * refused by which name and sentence. */
+/* Requests of clients about processes: messages to the keeper, and refusals
+ * with their name and sentence. */
 #include "gateway/session/processes/process_requests.h"
 
 #include "gateway/session/processes/process_replies.h"

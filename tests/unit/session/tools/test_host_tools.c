@@ -1,5 +1,5 @@
 /* Host tools of a session: from the kernel's call to the answer of a process,
- * what fails when none is there, and what the next gateway knows of it. */
+ * calls without a process, and the state after a take-over. */
 #include "gateway/session/tools/host_tools.h"
 
 #include "gateway/session/actor/control.h"

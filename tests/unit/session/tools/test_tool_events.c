@@ -1,5 +1,5 @@
-/* What follows from a call of the kernel's code: what is journaled, which calls
- * are refused and by which sentence, and which answers a recording has. */
+/* Calls from the kernel's code: their records in the journal, refusals with
+ * their sentences, and answers of a recording. */
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_events.h"
 

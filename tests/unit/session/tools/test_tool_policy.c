@@ -1,4 +1,4 @@
-/* Which tools a profile permits, and which setting a refusal names. */
+/* Tools that a profile permits, and the setting that a refusal names. */
 #include "gateway/session/tools/tool_policy.h"
 
 #include "tests/lib/test.h"

@@ -1,5 +1,5 @@
-/* What the next gateway knows of host tools by the journal: offers, calls that
- * wait, what a cell may still call, and answers. */
+/* The state of host tools after a take-over, from the journal: offers, calls
+ * that wait, calls that a cell may still make, and answers. */
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_providers.h"
 #include "gateway/session/tools/tool_recovery.h"

@@ -1,5 +1,5 @@
-/* Requests of processes that answer host tools: which offers are refused and
- * why, when a wait ends, what the journal has of it. */
+/* Requests of processes that answer host tools: refused offers and the reasons,
+ * the end of a wait, and the records in the journal. */
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_requests.h"
 
