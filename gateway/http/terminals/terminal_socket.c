@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "gateway/http/core/authorize_audit.h"
 #include "gateway/http/sockets/socket_close.h"
-#include "gateway/http/sockets/socket_pulse.h"
+#include "gateway/http/sockets/socket_keepalive.h"
 #include "gateway/http/terminals/terminal_message.h"
 #include "gateway/http/terminals/terminals.h"
 
@@ -32,7 +32,7 @@ struct terminal_socket {
     uint64_t held;            /* bytes of it that count (memory_quota.h) */
     buffer_t waiting;         /* output for the client */
     int status;               /* not 0: close when nothing waits */
-    socket_pulse_t pulse;
+    socket_keepalive_t keepalive;
 };
 
 /* It is the first member. */
@@ -80,8 +80,9 @@ static void on_tick(terminal_viewer_t *viewer, int64_t now)
     terminal_socket_t *self = socket_of(viewer);
 
     if (self->wsi
-        && socket_pulse_tick(&self->pulse, self->wsi,
-                             self->http->options->http.ping_interval_ms, now))
+        && socket_keepalive_tick(&self->keepalive, self->wsi,
+                                 self->http->options->http.ping_interval_ms,
+                                 now))
         wake(self);
 }
 
@@ -114,8 +115,8 @@ terminal_socket_t *terminal_socket_new(exchange_t *exchange)
     self->terminal = terminal;
     self->http->connections.terminals++;
     self->may_type = exchange->scopes & SCOPE_EXECUTE;
-    socket_pulse_begin(&self->pulse, options->ping_interval_ms,
-                       clock_monotonic_ms());
+    socket_keepalive_begin(&self->keepalive, options->ping_interval_ms,
+                           clock_monotonic_ms());
     authorize_note_use(exchange, "attach", exchange_who(exchange, who),
                        web_terminal_place(terminal).session);
     web_terminal_add(terminal, &self->viewer);
@@ -248,7 +249,7 @@ static bool next_frame(terminal_socket_t *self, buffer_t *frame)
 
 static int on_writable(terminal_socket_t *self)
 {
-    if (socket_pulse_write(&self->pulse, self->wsi) < 0)
+    if (socket_keepalive_write(&self->keepalive, self->wsi) < 0)
         return -1;
     while (!lws_send_pipe_choked(self->wsi)) {
         cleanup_buffer buffer_t frame = BUFFER_EMPTY;

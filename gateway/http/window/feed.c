@@ -40,8 +40,8 @@ static void check_token(feed_socket_t *self, int64_t now)
 
 static void tick(feed_socket_t *self, int64_t now)
 {
-    if (socket_pulse_tick(&self->pulse, self->wsi,
-                          self->http->options->http.ping_interval_ms, now))
+    if (socket_keepalive_tick(&self->keepalive, self->wsi,
+                              self->http->options->http.ping_interval_ms, now))
         feed_socket_wake(self);
     check_token(self, now);
 }

@@ -103,7 +103,7 @@ int feed_socket_write(feed_socket_t *self)
 {
     if (self->status && self->sent == self->out.size)
         return socket_close_send(self->wsi, self->status, self->why);
-    if (socket_pulse_write(&self->pulse, self->wsi) < 0)
+    if (socket_keepalive_write(&self->keepalive, self->wsi) < 0)
         return -1;
     for (int i = 0; i < TURN && !lws_send_pipe_choked(self->wsi); i++) {
         if (!has_more(self))

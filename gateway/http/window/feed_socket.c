@@ -88,8 +88,9 @@ feed_socket_t *feed_socket_new(exchange_t *exchange)
     zlistx_set_destructor(self->topics, destroy_topic);
     self->credit = CREDIT;
     self->token_until = clock_monotonic_ms() + TOKEN_WAIT_MS;
-    socket_pulse_begin(&self->pulse, http->options->http.ping_interval_ms,
-                       clock_monotonic_ms());
+    socket_keepalive_begin(&self->keepalive,
+                           http->options->http.ping_interval_ms,
+                           clock_monotonic_ms());
     self->next = http->feed->sockets;
     http->feed->sockets = self;
     return self;

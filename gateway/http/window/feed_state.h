@@ -3,7 +3,7 @@
 #define HEARTH_GATEWAY_HTTP_WINDOW_FEED_STATE_H
 
 #include "gateway/http/sockets/socket_close.h"
-#include "gateway/http/sockets/socket_pulse.h"
+#include "gateway/http/sockets/socket_keepalive.h"
 #include "gateway/http/window/feed_socket.h"
 #include "gateway/http/window/feed_topic.h"
 
@@ -23,7 +23,7 @@ struct feed_socket {
     const char *why;
     bool is_gathering;   /* a timer runs, then it is written */
     int64_t token_until; /* monotonic ms */
-    socket_pulse_t pulse;
+    socket_keepalive_t keepalive;
 };
 
 struct feed {

@@ -147,8 +147,9 @@ static void on_tick(subscriber_t *subscriber, int64_t now)
     ws_client_t *self = client_of(subscriber);
 
     if (self->wsi
-        && socket_pulse_tick(&self->pulse, self->wsi,
-                             self->http->options->http.ping_interval_ms, now))
+        && socket_keepalive_tick(&self->keepalive, self->wsi,
+                                 self->http->options->http.ping_interval_ms,
+                                 now))
         ws_client_wake(self);
 }
 

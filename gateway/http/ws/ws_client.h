@@ -6,7 +6,7 @@
 #define HEARTH_GATEWAY_HTTP_WS_WS_CLIENT_H
 
 #include "gateway/http/core/http.h"
-#include "gateway/http/sockets/socket_pulse.h"
+#include "gateway/http/sockets/socket_keepalive.h"
 #include "gateway/http/subscriptions/resume_state.h"
 #include "gateway/http/subscriptions/subscription.h"
 #include "notebooks/journal/follower.h"
@@ -44,7 +44,7 @@ struct ws_client {
         int status;     /* not 0: close when the queue is empty */
         char text[100]; /* why, for the client */
     } close;
-    socket_pulse_t pulse;
+    socket_keepalive_t keepalive;
 };
 
 #endif

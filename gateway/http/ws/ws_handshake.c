@@ -225,8 +225,8 @@ ws_client_t *ws_client_new(exchange_t *exchange)
         self->frame_max = (size_t) options->frame_max;
     self->waiting = ws_client_waiting_new();
     self->follower = journal_follower_new();
-    socket_pulse_begin(&self->pulse, options->ping_interval_ms,
-                       clock_monotonic_ms());
+    socket_keepalive_begin(&self->keepalive, options->ping_interval_ms,
+                           clock_monotonic_ms());
     choose_name(self, exchange);
     authorize_note_use(exchange, "attach", exchange_who(exchange, who),
                        subscription->id);

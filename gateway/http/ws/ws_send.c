@@ -271,10 +271,11 @@ static int write_fragment(ws_client_t *self)
 /* A ping may be sent between fragments, but not within one. */
 int ws_client_write(ws_client_t *self)
 {
-    if (!self->pulse.wants_ping && !self->first)
+    if (!self->keepalive.wants_ping && !self->first)
         return 0;
-    if ((self->pulse.wants_ping ? socket_pulse_write(&self->pulse, self->wsi)
-                                : write_fragment(self))
+    if ((self->keepalive.wants_ping
+             ? socket_keepalive_write(&self->keepalive, self->wsi)
+             : write_fragment(self))
         < 0)
         return -1;
     return 1;

@@ -1,15 +1,17 @@
-/* See socket_pulse.h. */
-#include "gateway/http/sockets/socket_pulse.h"
+/* See socket_keepalive.h. */
+#include "gateway/http/sockets/socket_keepalive.h"
 
 #define VOUCH_MS (3600 * 1000)
 
-void socket_pulse_begin(socket_pulse_t *self, int64_t interval_ms, int64_t now)
+void socket_keepalive_begin(socket_keepalive_t *self, int64_t interval_ms,
+                            int64_t now)
 {
-    *self = (socket_pulse_t){.next_ping = interval_ms ? now + interval_ms : 0};
+    *self =
+        (socket_keepalive_t){.next_ping = interval_ms ? now + interval_ms : 0};
 }
 
-bool socket_pulse_tick(socket_pulse_t *self, struct lws *wsi,
-                       int64_t interval_ms, int64_t now)
+bool socket_keepalive_tick(socket_keepalive_t *self, struct lws *wsi,
+                           int64_t interval_ms, int64_t now)
 {
     if (now >= self->next_vouch) {
         self->next_vouch = now + VOUCH_MS;
@@ -24,7 +26,7 @@ bool socket_pulse_tick(socket_pulse_t *self, struct lws *wsi,
     return true;
 }
 
-int socket_pulse_write(socket_pulse_t *self, struct lws *wsi)
+int socket_keepalive_write(socket_keepalive_t *self, struct lws *wsi)
 {
     uint8_t room[LWS_PRE + 1];
 
