@@ -2,6 +2,7 @@
  * session are answered when it reaches their state. */
 #include "gateway/http/subscriptions/subscription.h"
 
+#include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/subscriptions/session_set.h"
 
 #include "tests/lib/test.h"
