@@ -2,6 +2,7 @@
 #include "gateway/cli/client/fetch_client.h"
 
 #include "base/buffer.h"
+#include "gateway/cli/client/file_copy.h"
 #include "gateway/cli/client/kernel_client.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/command.h"
@@ -15,8 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATH_WIDTH 200 /* columns */
-#define TAG_BYTES  8
+#define TAG_BYTES 8
 
 struct fetch_client {
     management_client_t *management; /* owned */
@@ -67,24 +67,18 @@ gateway_exit_t fetch_client_new(fetch_client_t **ret_client)
     return GATEWAY_EXIT_OK;
 }
 
-static uint64_t count_of(const json_t *fetch, const char *key)
-{
-    json_int_t count = json_integer_value(json_object_get(fetch, key));
-
-    return count > 0 ? (uint64_t) count : 0;
-}
-
 /* Shows how far the fetch has come. */
 static void show_progress(fetch_client_t *self, const json_t *fetch)
 {
     terminal_cell_t cell;
 
     if (!self->progress)
-        self->progress = progress_new(
-            terminal_write_cell(&cell, member_text(fetch, "path"), PATH_WIDTH),
-            0);
-    progress_expect(self->progress, count_of(fetch, "total"));
-    progress_show(self->progress, count_of(fetch, "bytes"));
+        self->progress =
+            progress_new(terminal_write_cell(&cell, member_text(fetch, "path"),
+                                             FETCH_PATH_WIDTH),
+                         0);
+    progress_expect(self->progress, member_count(fetch, "total"));
+    progress_show(self->progress, member_count(fetch, "bytes"));
 }
 
 /* Returns the fetch as the gateway lists it, which the caller owns; NULL if it
@@ -136,6 +130,19 @@ static void cancel(const fetch_client_t *self)
                 strcmp(member_text(fetch, "kind"), "file") == 0
                     ? "; what has come is kept for the next one"
                     : "");
+}
+
+/* A folder's text has lost its slash. */
+char *fetch_client_path(const char *into, bool is_folder)
+{
+    size_t size = into ? strlen(into) : 0;
+    cleanup_free char *path = size ? file_copy_path(into) : mem_text("");
+
+    if (!path || !*path)
+        return take_ptr(path);
+    if ((!is_folder && into[size - 1] != '/') || path[strlen(path) - 1] == '/')
+        return take_ptr(path);
+    return mem_format("%s/", path);
 }
 
 /* Makes a name for the fetch that no other client has. */

@@ -9,6 +9,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#define FETCH_PATH_WIDTH 200 /* columns of a path that is shown */
+
 typedef struct fetch_client fetch_client_t;
 
 /* Finds the gateway, and catches the signals from now on. If that fails, the
@@ -22,6 +24,10 @@ void fetch_client_destroy(fetch_client_t **self_p);
  * cancelled, that was printed, and the reply is management_client_failure. */
 gateway_exit_t fetch_client_ask(fetch_client_t *self, json_t *content,
                                 json_t **ret_reply);
+/* Returns the path of --into as a request has it, which the caller owns: that
+ * of a folder ends with a slash, as if the user had written it, if `is_folder`.
+ * "" if there is none; NULL after what is wrong was printed. */
+char *fetch_client_path(const char *into_or_null, bool is_folder);
 /* Returns true after one of the signals. */
 bool fetch_client_is_interrupted(void);
 

@@ -155,11 +155,6 @@ static void digest(const void *bytes, size_t size,
     sodium_bin2hex(ret_text, 2 * DIGEST_SIZE + 1, sum, sizeof sum);
 }
 
-static uint64_t member_count(const json_t *object, const char *key)
-{
-    return (uint64_t) json_integer_value(json_object_get(object, key));
-}
-
 /* Copies one piece; false if it failed, which was printed. */
 static bool take_piece(management_client_t *management, const char *transfer,
                        target_t *target, uint64_t *offset, json_t **ret_reply)

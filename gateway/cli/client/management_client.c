@@ -41,6 +41,13 @@ const char *member_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+uint64_t member_count(const json_t *object, const char *key)
+{
+    json_int_t count = json_integer_value(json_object_get(object, key));
+
+    return count > 0 ? (uint64_t) count : 0;
+}
+
 double member_number(const json_t *object, const char *key, double otherwise)
 {
     const json_t *value = json_object_get(object, key);

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct management_client management_client_t;
 
@@ -77,6 +78,8 @@ bool management_client_is_served(const management_client_t *self);
 
 /* Returns a string member, "" if there is none. Lent. */
 const char *member_text(const json_t *object, const char *key);
+/* Returns a member that counts, 0 if there is none. */
+uint64_t member_count(const json_t *object, const char *key);
 /* Returns a number member, or `otherwise`. */
 double member_number(const json_t *object, const char *key, double otherwise);
 /* Returns whole seconds as an integer, others as a real. */

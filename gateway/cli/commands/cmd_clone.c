@@ -5,7 +5,6 @@
 #include "base/buffer.h"
 #include "base/units.h"
 #include "gateway/cli/client/fetch_client.h"
-#include "gateway/cli/client/file_copy.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/progress.h"
 #include "gateway/cli/core/terminal.h"
@@ -15,33 +14,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATH_WIDTH 200 /* columns */
-
-static uint64_t count_of(const json_t *reply, const char *key)
-{
-    json_int_t count = json_integer_value(json_object_get(reply, key));
-
-    return count > 0 ? (uint64_t) count : 0;
-}
-
-/* Returns the path as the request has it, which the caller owns; NULL after
- * what is wrong was printed. */
-static char *read_path(const char *into)
-{
-    size_t size = into ? strlen(into) : 0;
-    cleanup_free char *path = size ? file_copy_path(into) : mem_text("");
-
-    if (!path || !*path || into[size - 1] != '/'
-        || path[strlen(path) - 1] == '/')
-        return take_ptr(path);
-    return mem_format("%s/", path);
-}
-
 /* Returns the content of the request; NULL after what is wrong was printed. */
 static json_t *describe(const arguments_t *arguments)
 {
     const char *depth = arguments_value(arguments, "depth");
-    cleanup_free char *path = read_path(arguments_value(arguments, "into"));
+    cleanup_free char *path =
+        fetch_client_path(arguments_value(arguments, "into"), false);
     uint64_t commits = 0;
     json_t *content;
 
@@ -67,8 +45,8 @@ static json_t *describe(const arguments_t *arguments)
 /* Says what the repository has and the workspace has not. */
 static void print_missing(const json_t *reply)
 {
-    uint64_t lfs = count_of(reply, "lfs");
-    uint64_t submodules = count_of(reply, "submodules");
+    uint64_t lfs = member_count(reply, "lfs");
+    uint64_t submodules = member_count(reply, "submodules");
 
     if (lfs)
         fprintf(stderr, "hearth: %" PRIu64 " %s not fetched\n", lfs,
@@ -85,8 +63,8 @@ static void print_cloned(const json_t *reply)
     const char *branch = member_text(reply, "branch");
 
     printf("%s  %s  commit %s%s%s%s\n",
-           terminal_cell(member_text(reply, "path"), PATH_WIDTH),
-           progress_size(count_of(reply, "bytes")),
+           terminal_cell(member_text(reply, "path"), FETCH_PATH_WIDTH),
+           progress_size(member_count(reply, "bytes")),
            member_text(reply, "commit"), *branch ? "  branch " : "", branch,
            json_is_true(json_object_get(reply, "cached")) ? "  (cached)" : "");
     fflush(stdout);

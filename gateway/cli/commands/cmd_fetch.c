@@ -4,7 +4,6 @@
 
 #include "base/buffer.h"
 #include "gateway/cli/client/fetch_client.h"
-#include "gateway/cli/client/file_copy.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/progress.h"
 #include "gateway/cli/core/terminal.h"
@@ -14,15 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define URL_WIDTH  60 /* columns of a list */
-#define PATH_WIDTH 200
-
-static uint64_t count_of(const json_t *fetch, const char *key)
-{
-    json_int_t count = json_integer_value(json_object_get(fetch, key));
-
-    return count > 0 ? (uint64_t) count : 0;
-}
+#define URL_WIDTH 60 /* columns of a list */
 
 /* Returns the content of the request; NULL after what is wrong was printed. */
 static json_t *describe(const arguments_t *arguments, const char *url,
@@ -30,20 +21,12 @@ static json_t *describe(const arguments_t *arguments, const char *url,
 {
     const char *into = arguments_value(arguments, "into");
     const char *hash = arguments_value(arguments, "sha256");
-    size_t size = into ? strlen(into) : 0;
-    cleanup_free char *path = into ? file_copy_path(into) : mem_text("");
+    bool is_folder = !is_alone || (into && strcmp(into, ".") == 0);
+    cleanup_free char *path = fetch_client_path(into, is_folder);
     json_t *content;
 
     if (!path)
         return NULL;
-    /* Several files need a folder, and a folder's text has lost its slash. */
-    if (size && (!is_alone || into[size - 1] == '/' || strcmp(into, ".") == 0)
-        && path[strlen(path) - (*path != '\0')] != '/') {
-        char *folder = mem_format("%s/", path);
-
-        free(path);
-        path = folder;
-    }
     content = json_pack("{s:s,s:s,s:s?,s:s,s:s*}", "id",
                         arguments_operand(arguments, 0), "order", "fetch",
                         "url", url, "path", path, "sha256", hash);
@@ -60,8 +43,9 @@ static void print_fetched(const json_t *reply)
     const char *encoding = member_text(reply, "encoding");
 
     printf("%s  %s  sha256 %s%s%s%s\n",
-           terminal_cell(member_text(reply, "path"), PATH_WIDTH),
-           progress_size(count_of(reply, "size")), member_text(reply, "sha256"),
+           terminal_cell(member_text(reply, "path"), FETCH_PATH_WIDTH),
+           progress_size(member_count(reply, "size")),
+           member_text(reply, "sha256"),
            json_is_true(json_object_get(reply, "cached")) ? "  (cached)" : "",
            *encoding ? "  compressed: " : "", encoding);
 }
@@ -118,16 +102,16 @@ static gateway_exit_t list(const arguments_t *arguments)
                "PATH");
     json_array_foreach(fetches, i, fetch)
     {
-        uint64_t total = count_of(fetch, "total");
+        uint64_t total = member_count(fetch, "total");
 
         printf("%-9s%-12s%-12s%-60s  %s\n", member_text(fetch, "state"),
-               progress_size(count_of(fetch, "bytes")),
+               progress_size(member_count(fetch, "bytes")),
                total ? progress_size(total) : "?",
                terminal_cell(member_text(fetch, "url"), URL_WIDTH),
-               terminal_cell(member_text(fetch, "path"), PATH_WIDTH));
+               terminal_cell(member_text(fetch, "path"), FETCH_PATH_WIDTH));
         if (*member_text(fetch, "doing"))
-            printf("         %s\n",
-                   terminal_cell(member_text(fetch, "doing"), PATH_WIDTH));
+            printf("         %s\n", terminal_cell(member_text(fetch, "doing"),
+                                                  FETCH_PATH_WIDTH));
     }
     return GATEWAY_EXIT_OK;
 }
