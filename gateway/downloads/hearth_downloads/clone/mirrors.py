@@ -234,7 +234,7 @@ def _enter(space: Space, name: str, parent: int) -> int:
         number = open_folder(name, parent)
     except OSError:
         return -1
-    space.own(number)
+    space.job.own(number)
     return number
 
 
@@ -243,6 +243,6 @@ def _own_file(space: Space, name: str, parent: int) -> bool:
     number = open_plain(name, parent)
     if number is None:
         return False
-    space.own(number)
+    space.job.own(number)
     os.close(number)
     return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from typing import Optional
@@ -61,11 +60,7 @@ class Run:
     def run(self) -> Head:
         """Return what was checked out."""
         job, about = self.job, self.about
-        if os.geteuid() != 0 and job.uid != os.geteuid():
-            raise Failed(
-                f"the sandbox is to have the user {job.uid}, and the worker "
-                f"has {os.geteuid()}: only root can give it another one"
-            )
+        job.check_user()
         order = program.Order(
             self.git,
             environment(),
@@ -79,12 +74,12 @@ class Run:
         self.proxy = Proxy(about.places, bounds, job.uid, job.gid)
         try:
             step = Program(
-                lambda: program.run(order), self.proxy.attach, self._look
+                lambda: program.run(order),
+                self.proxy.attach,
+                self._look,
+                self.space.take_back,
             )
-            try:
-                result = sandbox.run(self.gateway, step)
-            finally:
-                self.space.take_back()
+            result = sandbox.run(self.gateway, step)
             return self._read(self.proxy, result)
         finally:
             self.proxy.close()

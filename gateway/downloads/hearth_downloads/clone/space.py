@@ -50,18 +50,13 @@ class Space:
         self.path = os.path.join(path, SPACE)
         os.mkdir(SPACE, 0o700, dir_fd=self.folder)
         self.space = open_folder(SPACE, self.folder)
-        self.own(self.space)
-
-    def own(self, number: int) -> None:
-        """Give it to the user of the sandbox, which only root has to."""
-        if os.geteuid() == 0:
-            os.fchown(number, self.job.uid, self.job.gid)
+        self.job.own(self.space)
 
     def make_folder(self, name: str, parent: int) -> int:
         """Make a folder for git; return a descriptor."""
         os.mkdir(name, 0o700, dir_fd=parent)
         number = open_folder(name, parent)
-        self.own(number)
+        self.job.own(number)
         return number
 
     def write(self, name: str, parent: int, content: bytes) -> None:
@@ -73,7 +68,7 @@ class Space:
             dir_fd=parent,
         )
         with open(number, "wb") as file:
-            self.own(file.fileno())
+            self.job.own(file.fileno())
             file.write(content)
 
     def put_authorities(self, content: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, fields
 from typing import Any, Optional, TypeVar
 
@@ -24,6 +25,19 @@ class BaseJob:
     gid: int = 0
     seconds: float = 590  # for the whole job
     silence: float = 60  # for how long a server may send nothing
+
+    def check_user(self) -> None:
+        """Refuse a user of the sandbox that this worker cannot give it."""
+        if os.geteuid() != 0 and self.uid != os.geteuid():
+            raise Failed(
+                f"the sandbox is to have the user {self.uid}, and the worker "
+                f"has {os.geteuid()}: only root can give it another one"
+            )
+
+    def own(self, number: int) -> None:
+        """Give a file to the sandbox's user, which only root has to."""
+        if os.geteuid() == 0:
+            os.fchown(number, self.uid, self.gid)
 
 
 Kind = TypeVar("Kind", bound=BaseJob)

@@ -57,6 +57,8 @@ class Program:
     main: Callable[[], None]  # in the sandbox, in a process of its own
     attach: Callable[[int], None]
     look: Callable[[], None]  # called now and then; may raise
+    # Called at the end, whatever it is: no program is in the sandbox then.
+    leave: Callable[[], None]
 
 
 class Sandbox:
@@ -94,8 +96,11 @@ class Sandbox:
 
     def run(self, gateway: Gateway, program: Program) -> Result:
         """Run the program to its end; whatever raises kills all of it."""
-        with ExitStack() as stack:
-            return _Run(self, stack).run(gateway, program)
+        try:
+            with ExitStack() as stack:
+                return _Run(self, stack).run(gateway, program)
+        finally:
+            program.leave()
 
     def fork(self, fds: dict[str, int]) -> tuple[int, int]:
         """Fork into the sandbox; (0, -1) in the payload."""

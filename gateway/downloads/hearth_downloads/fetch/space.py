@@ -51,12 +51,7 @@ class Space:
         write_new(KEY, folder, key.encode())
         os.mkdir(SPACE, 0o700, dir_fd=folder)
         self.space = open_folder(SPACE, folder)
-        self._own(self.space)
-
-    def _own(self, number: int) -> None:
-        """Give it to the user of the sandbox, which only root has to."""
-        if os.geteuid() == 0:
-            os.fchown(number, self.job.uid, self.job.gid)
+        self.job.own(self.space)
 
     def create(self, name: str) -> int:
         """Make a file for the client; return a descriptor."""
@@ -66,7 +61,7 @@ class Space:
             0o644,
             dir_fd=self.space,
         )
-        self._own(number)
+        self.job.own(number)
         return number
 
     def put_about(self, about: About) -> None:

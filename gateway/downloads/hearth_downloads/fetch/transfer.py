@@ -240,21 +240,19 @@ class _Run:
     def run(self) -> Optional[About]:
         """Return what the server says of the file; None: it has not changed."""
         job = self.job
-        if os.geteuid() != 0 and job.uid != os.geteuid():
-            raise Failed(
-                f"the sandbox is to have the user {job.uid}, and the worker "
-                f"has {os.geteuid()}: only root can give it another one"
-            )
+        job.check_user()
         sandbox = Sandbox(job, self.space.path, [])
         most = TRAFFIC_FACTOR * job.max_bytes + SPARE_BYTES
         bounds = Bounds(most, job.silence + SPARE_SECONDS)
         self.proxy = Proxy(self.transfer.places, bounds, job.uid, job.gid)
         try:
-            program = Program(self.main, self.proxy.attach, self._look)
-            try:
-                result = sandbox.run(self.gateway, program)
-            finally:
-                self.space.take_back()
+            program = Program(
+                self.main,
+                self.proxy.attach,
+                self._look,
+                self.space.take_back,
+            )
+            result = sandbox.run(self.gateway, program)
             return self._read(self.proxy, result)
         finally:
             self.proxy.close()

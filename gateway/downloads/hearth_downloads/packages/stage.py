@@ -271,13 +271,8 @@ class Stage:
         """Make a folder of uv's; return its descriptor."""
         os.mkdir(name, 0o700, dir_fd=parent)
         folder = open_folder(name, parent)
-        self._own(folder)
+        self.job.own(folder)
         return folder
-
-    def _own(self, number: int) -> None:
-        """Give it to the user of uv's sandbox, which only root has to."""
-        if os.geteuid() == 0:
-            os.fchown(number, self.job.uid, self.job.gid)
 
     def inside(self, name: str) -> str:
         """Return the path of a file of the folder, as uv has it."""
@@ -299,7 +294,7 @@ class Stage:
         )
         with open(number, "wb") as file:
             file.write(content)
-            self._own(number)
+            self.job.own(number)
         return self.inside(name)
 
     def read(self, name: str) -> str:

@@ -69,11 +69,13 @@ class Uv:
         """Run a function in the place of uv, with the same walls."""
         assert self.proxy is not None  # noqa: S101  it is closed last
         self.proxy.reports()
-        program = Program(main, self.proxy.attach, self.growth.look)
-        try:
-            result = self.sandbox.run(self.gateway, program)
-        finally:
-            self.stage.check()
+        program = Program(
+            main,
+            self.proxy.attach,
+            self.growth.look,
+            self.stage.check,
+        )
+        result = self.sandbox.run(self.gateway, program)
         self.growth.measure()
         self.reports = self.proxy.reports()
         return result
