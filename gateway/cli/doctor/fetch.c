@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The workers are in Python and have these places once more:
+ * tests/checks/test_places.py compares the two. */
+
 #define NAME_MAX_SIZE 48
 
 /* Returns true if the worker, which has the zygotes' user, can read the file.
