@@ -41,13 +41,24 @@ static void list(exchange_t *exchange)
 /* Returns true if the body has no other members than those of a fetch. */
 static bool has_known_members(const json_t *body)
 {
-    static const char *const known[] = {"url",  "path", "sha256",
-                                        "kind", "ref",  "depth"};
+    static const char *const known[] = {"url", "path",  "sha256", "kind",
+                                        "ref", "depth", "key"};
     size_t found = 0;
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         found += json_object_get(body, known[i]) != NULL;
     return found == json_object_size(body);
+}
+
+/* Adds the header's key to a body without one. */
+static void add_key(exchange_t *exchange, json_t *body)
+{
+    const char *key = exchange->request.headers[HEADER_KEY];
+
+    /* A null, which is no key, if it is not UTF-8. */
+    if (key && !json_object_get(body, "key")
+        && json_object_set_new(body, "key", json_string(key)) < 0)
+        json_object_set_new(body, "key", json_null());
 }
 
 static void fetch(exchange_t *exchange)
@@ -56,14 +67,15 @@ static void fetch(exchange_t *exchange)
 
     if (!exchange_read_object(exchange, &body))
         return;
+    add_key(exchange, body);
     /* The registry checks their values. */
     if (json_object_get(body, "url") && has_known_members(body))
         ask(exchange, "fetch", json_incref(body), on_done);
     else
         exchange_fail(exchange, 400,
                       "the body must have the member `url`, perhaps `path` and "
-                      "`sha256`, or `kind`, `path`, `ref` and `depth`, and no "
-                      "other one, as {\"url\": "
+                      "`sha256`, or `kind`, `path`, `ref` and `depth`, perhaps "
+                      "`key`, and no other one, as {\"url\": "
                       "\"https://data.example/table.csv\"}");
 }
 

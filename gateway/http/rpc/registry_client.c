@@ -184,7 +184,7 @@ bool registry_client_is_ok(exchange_t *exchange, const json_t *reply)
         {"IsFolder", 400},          {"FileNotFound", 404},
         {"FileDenied", 403},        {"FileBusy", 503},
         {"FileExists", 409},        {"FolderNotEmpty", 409},
-        {"FileChanged", 409},
+        {"FileChanged", 409},       {"FetchKeyUsed", 409},
     };
     const char *status = json_string_value(json_object_get(reply, "status"));
     const char *ename = json_string_value(json_object_get(reply, "ename"));

@@ -11,6 +11,7 @@
 #include "gateway/registry/downloads/download_job.h"
 #include "gateway/registry/downloads/download_lane.h"
 #include "gateway/registry/downloads/fetch_answer.h"
+#include "gateway/registry/downloads/fetch_keys.h"
 #include "gateway/registry/downloads/fetch_placements.h"
 #include "gateway/registry/downloads/fetch_records.h"
 #include "gateway/registry/downloads/fetch_request.h"
@@ -30,6 +31,7 @@
 struct fetch_jobs {
     const registry_parts_t *parts;  /* borrowed */
     download_lane_t *lane;          /* owned */
+    fetch_keys_t *keys;             /* owned */
     fetch_placements_t *placements; /* owned */
 };
 
@@ -92,7 +94,8 @@ fetch_jobs_t *fetch_jobs_new(const registry_parts_t *parts,
 
     self->parts = parts;
     self->lane = download_lane_new(parts, &start);
-    self->placements = fetch_placements_new(parts);
+    self->keys = fetch_keys_new();
+    self->placements = fetch_placements_new(parts, self->keys);
     return self;
 }
 
@@ -111,6 +114,7 @@ void fetch_jobs_destroy(fetch_jobs_t **self_p)
         return;
     download_lane_destroy(&self->lane);
     fetch_placements_destroy(&self->placements);
+    fetch_keys_destroy(&self->keys);
     free(self);
     *self_p = NULL;
 }
@@ -119,6 +123,7 @@ void fetch_jobs_on_gone(fetch_jobs_t *self, const char *session)
 {
     download_lane_on_gone(self->lane, session);
     fetch_placements_on_gone(self->placements, session);
+    fetch_keys_on_gone(self->keys, session);
 }
 
 /* ---- requests ---- */
@@ -136,7 +141,7 @@ static uint64_t cache_bytes(const options_t *options)
 }
 
 /* Returns what the worker gets (docs/design/PROTOCOL.downloads.md). `kind`,
- * `path` and `tag` are for this file alone. */
+ * `path`, `tag` and `key` are for the gateway alone. */
 static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
                         const json_t *content, const download_kind_t *kind,
                         const char *path)
@@ -207,19 +212,44 @@ static json_t *refusal(const fetch_jobs_t *self, const session_entry_t *entry,
     return download_lane_refuse(self->lane, kind, entry->id, is_code);
 }
 
+/* Returns the client's key, lent; "" if there is none. Code in a cell has no
+ * use for one: its answers are not lost. */
+static const char *key_of(const json_t *content, const download_asker_t *asker)
+{
+    return download_asker_is_code(asker) ? ""
+                                         : download_job_text(content, "key");
+}
+
+/* Returns what has to be the same in a request that is sent again, for the
+ * caller. */
+static json_t *describe_request(const json_t *content,
+                                const download_kind_t *kind, const char *path)
+{
+    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "kind", kind->thing, "path",
+                     path, "url", download_job_text(content, "url"), "sha256",
+                     download_job_text(content, "sha256"), "ref",
+                     download_job_text(content, "ref"), "depth",
+                     json_integer_value(json_object_get(content, "depth")));
+}
+
 /* Takes the asker. */
 static void fetch(fetch_jobs_t *self, const session_entry_t *entry,
                   const json_t *content, download_asker_t *taken)
 {
     cleanup_free char *path = NULL;
     cleanup_download_asker download_asker_t *asker = taken;
+    json_auto_t *request = NULL;
     const download_kind_t *kind = &fetch_kind;
+    const char *key = key_of(content, asker);
     json_t *error = fetch_request_read(content, &kind, &path);
 
     if (error) {
         download_asker_answer(asker, error);
         return;
     }
+    request = describe_request(content, kind, path);
+    if (*key && fetch_keys_join(self->keys, entry->id, key, request, &asker))
+        return;
     error = refusal(self, entry, kind, download_asker_is_code(asker));
     if (error) {
         const fetch_about_t about = {
@@ -233,8 +263,13 @@ static void fetch(fetch_jobs_t *self, const session_entry_t *entry,
         fetch_records_note(self->parts, &about, error);
         download_asker_answer(asker, error);
     } else {
-        download_lane_add(self->lane, kind, entry,
-                          describe(self, entry, content, kind, path), &asker);
+        json_t *job = describe(self, entry, content, kind, path);
+
+        if (*key) {
+            fetch_keys_begin(self->keys, entry->id, key, json_incref(request));
+            json_object_set_new(job, "key", json_string(key));
+        }
+        download_lane_add(self->lane, kind, entry, job, &asker);
     }
 }
 

@@ -22,6 +22,7 @@
 
 struct fetch_placements {
     const registry_parts_t *parts; /* borrowed */
+    fetch_keys_t *keys;            /* borrowed */
     fetch_placement_t *first;      /* owned */
 };
 
@@ -42,6 +43,7 @@ static void placement_destroy(fetch_placement_t **self_p)
     json_decref(self->reply);
     json_decref(self->ended);
     free(self->tag);
+    free(self->key);
     free(self->path);
     free(self->url);
     free(self);
@@ -50,11 +52,13 @@ static void placement_destroy(fetch_placement_t **self_p)
 
 #define cleanup_placement CLEANUP(placement_destroy)
 
-fetch_placements_t *fetch_placements_new(const registry_parts_t *parts)
+fetch_placements_t *fetch_placements_new(const registry_parts_t *parts,
+                                         fetch_keys_t *keys)
 {
     fetch_placements_t *self = mem_new(sizeof *self);
 
     self->parts = parts;
+    self->keys = keys;
     return self;
 }
 
@@ -200,6 +204,7 @@ static void finish(fetch_placements_t *self, fetch_placement_t *placement,
     };
 
     fetch_records_note(self->parts, &about, reply);
+    fetch_keys_end(self->keys, placement->session, placement->key, reply);
     download_asker_answer(placement->asker, reply);
 }
 
@@ -229,6 +234,7 @@ void fetch_placements_add(fetch_placements_t *self, download_job_t *job,
     placement->url = mem_text(download_job_text(job->content, "url"));
     placement->path = mem_text(download_job_text(job->content, "path"));
     placement->tag = mem_text(download_job_text(job->content, "tag"));
+    placement->key = mem_text(download_job_text(job->content, "key"));
     placement->asker = take_ptr(job->asker);
     placement->reply = reply;
     placement->ref = json_incref(json_object_get(job->content, "ref"));

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "gateway/registry/core/parts.h"
 #include "gateway/registry/downloads/download_lane.h"
+#include "gateway/registry/downloads/fetch_keys.h"
 
 #include <jansson.h>
 
@@ -22,6 +23,7 @@ typedef struct fetch_placement {
     char *url;               /* owned */
     char *path;              /* owned */
     char *tag;               /* owned */
+    char *key;               /* owned; "" if the client sent none */
     json_t *ref, *depth;     /* owned; of a repository, else NULL */
     bool is_revival;         /* a revival asks again */
     download_asker_t *asker; /* owned */
@@ -29,8 +31,9 @@ typedef struct fetch_placement {
     json_t *ended;           /* owned; why it was given up, or NULL */
 } fetch_placement_t;
 
-/* `parts` is borrowed. */
-fetch_placements_t *fetch_placements_new(const registry_parts_t *parts);
+/* Both are borrowed. The ends of all jobs are reported to `keys`. */
+fetch_placements_t *fetch_placements_new(const registry_parts_t *parts,
+                                         fetch_keys_t *keys);
 void fetch_placements_destroy(fetch_placements_t **self_p);
 
 /* Asks the files thread whether what the job brings may come to its path; the

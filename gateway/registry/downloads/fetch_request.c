@@ -7,6 +7,7 @@
 #include "gateway/registry/downloads/clone_answer.h"
 #include "gateway/registry/downloads/download_job.h"
 #include "gateway/registry/downloads/fetch_answer.h"
+#include "gateway/registry/downloads/fetch_keys.h"
 #include "gateway/registry/downloads/fetch_name.h"
 
 #include <string.h>
@@ -33,6 +34,14 @@ static const download_kind_t *read_kind(const json_t *content)
         if (strcmp(download_job_text(content, "kind"), kinds[i]->thing) == 0)
             return kinds[i];
     return NULL;
+}
+
+static bool is_key(const json_t *key)
+{
+    size_t size = json_string_length(key);
+
+    return size && size <= FETCH_KEY_MAX
+           && strlen(json_string_value(key)) == size;
 }
 
 /* Returns true for a text of 1 to `max` bytes that has none of these and no
@@ -98,6 +107,7 @@ static const char *find_flaw(const json_t *content, const download_kind_t *kind)
 {
     const json_t *path = json_object_get(content, "path");
     const json_t *tag = json_object_get(content, "tag");
+    const json_t *key = json_object_get(content, "key");
 
     if (!is_text(json_object_get(content, "url"), URL_MAX, ""))
         return "url must be a text of 1 to 2000 bytes without spaces and "
@@ -110,6 +120,8 @@ static const char *find_flaw(const json_t *content, const download_kind_t *kind)
         return "path must be a text";
     if (tag && (!json_is_string(tag) || json_string_length(tag) > TAG_MAX))
         return "tag must be a text of at most 64 bytes";
+    if (key && !is_key(key))
+        return "key must be a text of 1 to 255 bytes without NUL";
     return find_flaw_of_kind(content, kind == &fetch_kind);
 }
 

@@ -46,14 +46,15 @@ def workspace(web: Web, path: str) -> Path:
 class Asked(threading.Thread):
     """A request that waits for its answer."""
 
-    def __init__(self, web: Web, path: str, name: str) -> None:
+    def __init__(self, web: Web, path: str, name: str, **body: Any) -> None:
         super().__init__(daemon=True)
         self.web, self.path, self.name_of_file = web, path, name
+        self.body = body
         self.answer: Optional[Answer] = None
         self.start()
 
     def run(self) -> None:
-        self.answer = fetch(self.web, self.path, self.name_of_file)
+        self.answer = fetch(self.web, self.path, self.name_of_file, **self.body)
 
     def end(self) -> Answer:
         self.join(60)
@@ -283,6 +284,56 @@ def test_a_path_that_is_taken(gateway: Fetching, web: Web, here: str) -> None:
     answer = fetch(web, here, "plain", kind="repository")
     assert (answer.status, answer.json["ename"]) == (409, "FolderNotEmpty")
     assert gateway.order("began") == before
+
+
+@pytest.mark.parametrize("place", ["header", "body"])
+def test_a_key(gateway: Fetching, web: Web, here: str, place: str) -> None:
+    """Does the same request under the same key once."""
+
+    def clone(name: str, **members: Any) -> Answer:
+        body = {"url": f"{HOST}/{name}", "kind": "repository", **members}
+        if place == "body":
+            return web.ask("POST", here, {**body, "key": "k 1"})
+        return web.ask("POST", here, body, {"Idempotency-Key": "k 1"})
+
+    before = gateway.order("began")
+    first = clone("plain")
+    assert (first.status, first.json["path"]) == (200, "plain")
+    again = clone("plain")
+    assert (again.status, again.json) == (200, first.json)
+    assert gateway.order("began") == [*before, "plain"]
+    other = clone("plain", path="x")
+    assert (other.status, other.json["ename"]) == (409, "FetchKeyUsed")
+    assert "take another key" in other.json["message"]
+    unnamed = fetch(web, here, "plain", kind="repository")
+    assert (unnamed.status, unnamed.json["ename"]) == (409, "FolderNotEmpty")
+
+
+def test_a_key_that_is_none(web: Web, here: str) -> None:
+    for key in ("", "k" * 256, 7, None):
+        answer = fetch(web, here, "plain", key=key)
+        assert (answer.status, answer.json["ename"]) == (400, "BadRequest")
+        assert "key must be a text of 1 to 255" in answer.json["message"]
+    for text in ("k" * 256, "\xff"):
+        answer = web.ask(
+            "POST", here, {"url": f"{HOST}/plain"}, {"Idempotency-Key": text}
+        )
+        assert answer.status == 400
+    assert list(workspace(web, here).iterdir()) == []
+
+
+def test_one_that_goes_on_is_joined(
+    gateway: Fetching, web: Web, here: str
+) -> None:
+    first = Asked(web, here, "slow-joined", key="k")
+    gateway.wait_note("waits", "slow-joined")
+    second = Asked(web, here, "slow-joined", key="k")
+    other = fetch(web, here, "plain", key="k")
+    assert other.json["ename"] == "FetchKeyUsed"
+    gateway.let("slow-joined")
+    assert first.end().json == second.end().json
+    assert gateway.order("began").count("slow-joined") == 1
+    assert len(web.get(here).json["fetches"]) == 0
 
 
 def test_a_profile_without_hosts() -> None:

@@ -217,6 +217,33 @@ def test_a_path_that_is_taken(
     assert gateway.order("began") == before
 
 
+def test_a_key(gateway: Fetching, rpc: Rpc, session: str) -> None:
+    """Does the same call under the same key once."""
+
+    def clone_as(key: Any, **arguments: Any) -> Json:
+        return rpc.call(
+            "files",
+            {"hearth/key": key},
+            session=session,
+            action="clone",
+            url=f"{HOST}/keyed",
+            **arguments,
+        )
+
+    first = clone_as("k")
+    assert not first["isError"], text_of(first)
+    assert clone_as("k") == first
+    assert gateway.order("began").count("keyed") == 1
+    other = clone_as("k", path="x")
+    assert other["isError"]
+    assert "under this key before" in text_of(other)
+    assert "is not empty" in text_of(clone_as("l"))
+    for key in ("", "k" * 256, 7):
+        result = clone_as(key)
+        assert result["isError"]
+        assert "hearth/key must be a text of 1 to 255" in text_of(result)
+
+
 @pytest.mark.parametrize("more", [{"ref": "main"}, {"depth": 1}])
 def test_a_file_has_no_history(rpc: Rpc, session: str, more: Any) -> None:
     """A model that asks for it means a repository."""

@@ -269,14 +269,16 @@ def test_a_clone_is_repeated(session: hearth.Session, relay: Relay) -> None:
 
 @pytest.mark.parametrize("how", [LOSE_ANSWER, STOP])
 def test_a_clone_whose_answer_is_lost(
-    session: hearth.Session, relay: Relay, how: str
+    fetching: Fetching, session: hearth.Session, relay: Relay, how: str
 ) -> None:
-    """The repository is there, and is not replaced."""
-    relay.plan["POST"] = [how]
+    """The gateway gives it again."""
+    relay.plan["POST"] = [how, how]
+    before = fetching.order("began")
+    assert by(relay, session).files.clone(f"{HOST}/tool") == CLONED
+    assert relay.seen.count("POST") == 3
+    assert fetching.order("began") == [*before, "tool"]
     with pytest.raises(hearth.FileExists, match="tool is a folder that is not"):
-        by(relay, session).files.clone(f"{HOST}/tool")
-    assert relay.seen.count("POST") == 2
-    assert session.files.read("tool/README.md") == README
+        session.files.clone(f"{HOST}/tool")  # that is another clone
 
 
 def test_a_fetch_is_repeated_after_a_long_wait(

@@ -329,6 +329,8 @@ static void what_code_asks_is_refused(void **state)
         "{\"order\":\"fetch\",\"url\":\"https://a.example/x\\u0000\"}",
         "{\"order\":\"fetch\",\"url\":\"https://a.example/x\",\"path\":"
         "\"y\\u0000\"}",
+        "{\"order\":\"fetch\",\"url\":\"https://a.example/x\",\"key\":"
+        "\"k\\u0000\"}",
     };
 
     (void) state;

@@ -5,8 +5,10 @@
 
 #include "base/clock.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/executions/execution_request.h"
 #include "gateway/http/mcp/results/fetch_text.h"
 #include "gateway/http/mcp/results/tool_result.h"
+#include "gateway/http/mcp/tools/call_key.h"
 #include "gateway/http/rpc/registry_client.h"
 
 #include <string.h>
@@ -148,6 +150,7 @@ static json_t *describe(const mcp_call_t *call, const char *session)
         json_pack("{s:s,s:s,s:s,s:s,s:s}", "id", session, "order", "fetch",
                   "kind", kind_of(call), "url", text_argument(call, "url"),
                   "path", text_argument(call, "path"));
+    char key[EXECUTION_ID_SIZE];
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*text_argument(call, texts[i]))
@@ -156,16 +159,25 @@ static json_t *describe(const mcp_call_t *call, const char *session)
     if (depth_argument(call))
         json_object_set_new(content, "depth",
                             json_integer(depth_argument(call)));
+    if (call_key(call)) {
+        execution_request_id(session, call_key(call), key);
+        json_object_set_new(content, "key", json_string(key));
+    }
     return content;
 }
 
 void tool_fetch_run(mcp_call_t *call, const char *session)
 {
     static const call_ops_t ops = {.on_tick = on_tick};
-    fetch_t *self = mem_new(sizeof *self);
-    json_t *content = describe(call, session);
-    cleanup_free char *name = json_dumps(content, JSON_COMPACT);
+    cleanup_free char *name = NULL;
+    json_t *content;
+    fetch_t *self;
 
+    if (!call_key_check(call))
+        return;
+    self = mem_new(sizeof *self);
+    content = describe(call, session);
+    name = json_dumps(content, JSON_COMPACT);
     self->call = call;
     snprintf(self->session, sizeof self->session, "%s", session);
     self->noticed = clock_monotonic_ms();

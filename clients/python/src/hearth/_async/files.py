@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any, Union
 from urllib.parse import quote
+from uuid import uuid4
 
 import httpx
 
@@ -185,8 +186,8 @@ class AsyncFiles:
         part is the folder's name, without `.git`. `ref` is a branch, a tag or
         the whole hash of a commit; "" is what the server has checked out.
         `depth` is a number of commits; 0 is all. If the connection breaks, the
-        repository is asked for again. If only the answer was lost, that is
-        FileExists, too: the repository is there.
+        repository is asked for again. It is cloned once; but if the gateway
+        was started again meanwhile, one that is there is FileExists.
 
         Raises FetchRefused and FetchUnreachable, too."""
         body: dict[str, Any] = {"kind": "repository", "url": url, "path": path}
@@ -202,7 +203,7 @@ class AsyncFiles:
             f"/hearth/sessions/{self._session.id}/fetches",
             is_safe=True,
             seconds=2 * _FETCH_SECONDS,
-            json=body,
+            json={**body, "key": uuid4().hex},
         )
         if response.status_code == 200:
             return json_of(response)
