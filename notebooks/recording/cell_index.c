@@ -53,6 +53,14 @@ static void extend(cell_index_t *self, const journal_record_t *record)
         self->cells[index].last_seq = record->seq;
 }
 
+static void note_begin(cell_index_t *self, const journal_record_t *record)
+{
+    long index = cell_index_of(self, record->request);
+
+    if (index >= 0 && !self->cells[index].begun)
+        self->cells[index].begun = record->seq;
+}
+
 static bool is_display(const char *type)
 {
     return strcmp(type, "display_data") == 0
@@ -89,6 +97,8 @@ static void on_event(cell_index_t *self, const journal_record_t *record,
     bytes_t content = record->content;
 
     extend(self, record);
+    if (strcmp(record->type, "execute_input") == 0)
+        note_begin(self, record);
     if (!is_display(record->type) || !content.size
         || !memmem(content.bytes, content.size, "display_id", 10))
         return;
@@ -131,7 +141,9 @@ static void on_state(cell_index_t *self, const journal_record_t *record)
         return;
     }
     json_int_t before = json_integer_value(json_object_get(content, "before"));
-    add_cell(self, record)->before = before > 0 ? (uint64_t) before : 0;
+    cell_index_cell_t *cell = add_cell(self, record);
+    cell->before = before > 0 ? (uint64_t) before : 0;
+    cell->is_call = json_object_get(content, "call") != NULL;
 }
 
 static void take(cell_index_t *self, const journal_record_t *record,
@@ -146,6 +158,7 @@ static void take(cell_index_t *self, const journal_record_t *record,
         break;
     case JOURNAL_REPLY:
         extend(self, record);
+        note_begin(self, record); /* if it never began, it is over */
         break;
     case JOURNAL_STATE:
         on_state(self, record);
@@ -157,6 +170,25 @@ static void take(cell_index_t *self, const journal_record_t *record,
     self->seq_last = record->seq;
 }
 
+/* Returns the request of the first cell that began after the note of a call,
+ * and was asked for before it; 0 if there is none. It had what came. */
+static uint64_t first_begun_after(const cell_index_t *self, size_t note)
+{
+    const cell_index_cell_t *cells = self->cells;
+    uint64_t first = 0;
+
+    for (size_t i = note; i > 0; i--) {
+        const cell_index_cell_t *cell = &cells[i - 1];
+
+        if (!cell->request)
+            continue;
+        if (cell->begun && cell->begun < cells[note].seq)
+            break;
+        first = cell->request;
+    }
+    return first;
+}
+
 /* Sorts the cells in the order of the journal, with each note before the cell
  * that it names. */
 static void make_order(cell_index_t *self)
@@ -165,6 +197,8 @@ static void make_order(cell_index_t *self)
 
     self->order = mem_new((self->count + 1) * sizeof(*self->order));
     for (size_t i = 0; i < self->count; i++) {
+        if (self->cells[i].is_call)
+            self->cells[i].before = first_begun_after(self, i);
         long to = cell_index_of(self, self->cells[i].before);
         size_t at = count++;
         for (; to >= 0 && at > 0 && self->order[at - 1] >= (size_t) to

@@ -9,12 +9,15 @@
 #include "notebooks/journal/writer.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 typedef struct {
     uint64_t seq;      /* of the record that begins it */
     uint64_t request;  /* its number; 0: a note, or a gap */
     uint64_t before;   /* a note: the request that it belongs to; 0: none */
     uint64_t last_seq; /* of the last record that adds to it */
+    uint64_t begun;    /* seq of the record that a kernel began it; 0: none */
+    bool is_call;      /* a note of what a client got from outside */
 } cell_index_cell_t;
 
 /* The last form of a display that is shown under an id. */

@@ -112,6 +112,38 @@ static void notes_precede_their_code(void **state)
     assert_int_equal(notebook.cells[2].kind, NOTEBOOK_MARKDOWN);
 }
 
+/* Several requests may wait when a client gets something from outside. */
+static void what_came_precedes_the_cells_that_began_later(void **state)
+{
+    static const char call[] = "{\"text\":\"came\",\"call\":{\"name\":\"f\"}}";
+    static const char *const ids[] = {"hearth-1", "hearth-5", "hearth-6",
+                                      "hearth-2", "hearth-3"};
+    cleanup_notebook notebook_t notebook = {0};
+    journal_t *journal = recordings_open(*state);
+
+    recorded_append(journal, JOURNAL_REQUEST, 1, "execute_request",
+                    "{\"code\":\"a\"}");
+    recorded_append(journal, JOURNAL_REQUEST, 2, "execute_request",
+                    "{\"code\":\"a\"}");
+    recorded_append(journal, JOURNAL_REQUEST, 3, "execute_request",
+                    "{\"code\":\"a\"}");
+    recorded_append(journal, JOURNAL_EVENT, 1, "execute_input",
+                    "{\"code\":\"a\",\"execution_count\":1}");
+    recorded_append(journal, JOURNAL_STATE, 0, "note", call);
+    recorded_append(journal, JOURNAL_STATE, 0, "note", call);
+    for (uint64_t request = 2; request <= 3; request++) {
+        recorded_append(journal, JOURNAL_EVENT, request, "execute_input",
+                        "{\"code\":\"a\",\"execution_count\":1}");
+        recorded_append(journal, JOURNAL_REPLY, request, "execute_reply",
+                        "{\"status\":\"ok\"}");
+    }
+    journal_destroy(&journal);
+    take_all(*state, NULL, &notebook);
+    assert_int_equal(notebook.count, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(notebook.cells[i].id, ids[i]);
+}
+
 static void secrets_are_masked(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
@@ -524,6 +556,7 @@ int main(void)
         with_folder(later_records_reach_earlier_cells),
         with_folder(a_cell_that_never_began_is_marked),
         with_folder(notes_precede_their_code),
+        with_folder(what_came_precedes_the_cells_that_began_later),
         with_folder(secrets_are_masked),
         with_folder(what_came_from_outside_is_listed),
         with_folder(random_records_fold_into_notebooks),
