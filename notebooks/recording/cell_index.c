@@ -171,7 +171,8 @@ static void take(cell_index_t *self, const journal_record_t *record,
 }
 
 /* Returns the request of the first cell that began after the note of a call,
- * and was asked for before it; 0 if there is none. It had what came. */
+ * though it was asked for before. It had what came. Returns 0 if there is none.
+ */
 static uint64_t first_begun_after(const cell_index_t *self, size_t note)
 {
     const cell_index_cell_t *cells = self->cells;
