@@ -327,6 +327,19 @@ def test_what_is_refused_by_now_is_named(outside: Outside) -> None:
         gateway.end()
 
 
+def test_a_profile_without_host_tools(outside: Outside) -> None:
+    outside.index.add("toolless", "1.0")
+    gateway = outside.make_gateway("--set", "profile/python3/tools/enabled=no")
+    try:
+        gateway.start()
+        session = gateway.create()
+        run(session, "%pip install toolless")
+        outside.index.add("toolless", "2.0")
+        assert replay(gateway, session.id)["missing"] == []
+    finally:
+        gateway.end()
+
+
 # ---- revivals ----
 
 
