@@ -27,6 +27,7 @@ void profile_destroy(profile_t **self_p)
     string_list_destroy(&self->fetch.deny);
     string_list_destroy(&self->fetch.allow);
     free(self->packages.shown);
+    free(self->packages.credentials);
     free(self->packages.advisories);
     string_list_destroy(&self->packages.deny);
     string_list_destroy(&self->packages.allow);

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/capability.h"
 #include "gateway/config/config_tls.h"
+#include "gateway/config/packages_credentials.h"
 #include "gateway/config/packages_place.h"
 #include "gateway/config/tool_server_file.h"
 #include "notebooks/formats/redact.h"
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 /* Checks the redaction patterns: an invalid pattern hides nothing, and neither
  * does a variable that is not set. */
@@ -148,6 +150,27 @@ static void check_advisories(const profile_t *profile, config_report_t *report)
                               at, key, profile->packages.advisories);
 }
 
+/* Reports users and passwords that cannot be used, or that others may see. */
+static void check_credentials(const profile_t *profile, config_report_t *report)
+{
+    cleanup_free char *key =
+        mem_format("profile/%s/packages/credentials", profile->name);
+    cleanup_free char *at = config_report_prefix(report, key);
+    json_auto_t *list = NULL;
+    fault_t fault;
+
+    if (!profile->packages.credentials)
+        return;
+    if (packages_credentials_read(profile, &list, &fault) < 0)
+        config_report_error(report, fault.code, "%s%s: %s", at, key,
+                            fault.text);
+    else if (strncasecmp(profile->packages.index, "http://", 7) == 0)
+        config_report_warning(report,
+                              "%s%s: the index has no https, so its password "
+                              "is sent where others may read it",
+                              at, key);
+}
+
 static void check_packages(const options_t *options, config_report_t *report)
 {
     for (size_t i = 0; i < options->profile_count; i++) {
@@ -158,6 +181,7 @@ static void check_packages(const options_t *options, config_report_t *report)
         check_list(profile, "mount", profile->mount, report);
         check_list(profile, "readonly", profile->readonly, report);
         check_advisories(profile, report);
+        check_credentials(profile, report);
     }
 }
 

@@ -160,6 +160,9 @@ class FakeIndex:
     status: int = 200  # of every page
     statuses: dict[str, dict[str, str]] = field(default_factory=dict)  # PEP 792
     zips: bool = False  # pages are compressed
+    user: str = ""  # "USER:PASSWORD" that each request needs
+    denies: int = 401  # the status of a request without it
+    users: list[str] = field(default_factory=list)  # that requests had, or ""
     releases: dict[str, list[Release]] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)  # every path asked for
 
@@ -303,6 +306,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         index.requests.append(path)
         try:
+            if not self.knows_user():
+                return
             if path.startswith("/simple/"):
                 self.send_page(path[len("/simple/") :].strip("/"))
             elif path.startswith("/files/"):
@@ -313,6 +318,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True  # the client has gone
 
     do_HEAD = do_GET
+
+    def knows_user(self) -> bool:
+        """Note who asks; answer those who may not."""
+        index = self.server.index
+        word = self.headers.get("Authorization", "").partition("Basic ")[2]
+        index.users.append(base64.b64decode(word).decode())
+        is_known = index.users[-1] == index.user or not index.user
+        if not is_known:
+            self.send(index.denies)
+        return is_known
 
     def send_page(self, name: str) -> None:
         index = self.server.index

@@ -399,3 +399,37 @@ def test_names_that_are_none(gateway: Packaged, session: Session) -> None:
     done = gateway.run("packages", "add", session.id)
     assert done.returncode == 2
     assert "PACKAGE is missing" in done.stderr
+
+
+def test_the_password_of_an_index_goes_to_the_worker_alone() -> None:
+    gateway = Packaged()
+    file = gateway.folder / "netrc"
+    file.write_text("machine 127.0.0.1 login agents password pa55word\n")
+    file.chmod(0o640)
+    setting = "profile/python3/packages/credentials"
+    gateway.options += ["--set", f"{setting}={file}"]
+    try:
+        said = gateway.refused()
+        assert f"{setting}: other users may read or write {file}" in said
+        file.chmod(0o600)
+        gateway.start()
+        session = gateway.create()
+        add(gateway, session, "humanize")
+        assert gateway.notes()[-1]["job"]["credentials"] == [
+            {"host": "127.0.0.1", "user": "agents", "password": "pa55word"}
+        ]
+        gateway.run("packages", "list", session.id)
+        assert "credentials" not in gateway.notes()[-1]["job"]
+        fail(gateway, session, "refused")
+        file.chmod(0o644)
+        said = fail(gateway, session, "humanize")
+        assert f"{setting}: other users may read or write {file}" in said
+        seen = [
+            path
+            for path in gateway.folder.rglob("*")
+            if path.is_file() and b"pa55word" in path.read_bytes()
+        ]
+        # The worker of this test notes all that it gets.
+        assert sorted(seen) == sorted([file, gateway.work / "log"])
+    finally:
+        gateway.end()

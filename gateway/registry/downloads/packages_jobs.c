@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "gateway/audit/audit.h"
+#include "gateway/config/packages_credentials.h"
 #include "gateway/config/packages_place.h"
 #include "gateway/config/state_files.h"
 #include "gateway/frontends/management_error.h"
@@ -269,21 +270,44 @@ static void note_refusal(const packages_jobs_t *self,
     packages_records_note(self->parts, &about, error);
 }
 
+/* Adds the users and passwords of the index to a job that may ask it. Returns
+ * the error if there are none that can be used. */
+static json_t *add_credentials(const profile_t *profile, json_t *job)
+{
+    json_t *list = NULL;
+    fault_t fault;
+
+    if (!profile->packages.credentials || profile->packages.is_offline
+        || is_list(job))
+        return NULL;
+    if (packages_credentials_read(profile, &list, &fault) < 0)
+        return download_answer_error(&packages_kind, "Failed",
+                                     "profile/%s/packages/credentials: %s",
+                                     profile->name, fault.text);
+    json_object_set_new(job, "credentials", list);
+    return NULL;
+}
+
 static void take(packages_jobs_t *self, const session_entry_t *entry,
                  const json_t *content, download_asker_t *asker)
 {
     cleanup_download_asker download_asker_t *taken = asker;
     const json_t *names = json_object_get(content, "names");
+    json_auto_t *job = NULL;
     json_t *error =
         refusal(self, entry, content, download_asker_is_code(asker));
 
+    if (!error) {
+        job = describe(self, entry, content);
+        error = add_credentials(entry->profile, job);
+    }
     if (error && download_asker_is_code(taken) && are_names(names))
         note_refusal(self, entry, content, error);
     if (error)
         download_asker_answer(taken, error);
     else
         download_lane_add(lane_of(self, content), &packages_kind, entry,
-                          describe(self, entry, content), &taken);
+                          json_incref(job), &taken);
 }
 
 void packages_jobs_serve(packages_jobs_t *self, const json_t *content,

@@ -20,6 +20,8 @@ class Job(BaseJob):
     session: str = ""  # the session's folder, whose last part is its token
     index: str = ""
     hosts: tuple[str, ...] = ()
+    # Each has `host`, `user` and `password`.
+    credentials: tuple[dict[str, str], ...] = field(default=(), repr=False)
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     cooldown: int = 0  # seconds
@@ -27,6 +29,19 @@ class Job(BaseJob):
     max_files: int = 100_000
     advisories: str = ""  # path of a file with malicious versions; "": none
     uv: str = ""
+
+    def find_user(self, host: str) -> str:
+        """Return USER:PASSWORD for that host, or nothing."""
+        for one in self.credentials:
+            if one["host"].lower() == host.lower():
+                return f"{one['user']}:{one['password']}"
+        return ""
+
+    def hide(self, text: str) -> str:
+        """Return the text without passwords; an index may repeat them."""
+        for one in self.credentials:
+            text = text.replace(one["password"], "***")
+        return text
 
     def setting(self, name: str) -> str:
         """Return the name of a setting, as the configuration has it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hearth_downloads.core.faults import Fault
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.packages.generations import Generations
 from hearth_downloads.packages.job import Job
@@ -16,4 +17,7 @@ def do(job: Job, gateway: Gateway) -> bytes:
     # Most of a list's time would be the import of what only a change needs.
     from hearth_downloads.packages.change import change
 
-    return change(job, gateway)
+    try:
+        return change(job, gateway)
+    except Fault as fault:
+        raise type(fault)(job.hide(fault.text)) from None

@@ -43,6 +43,7 @@ _NO_WHEEL = re.compile(r"Wheels are required for `([^`\s]+)`")
 _OWN_HINT = re.compile(r"`exclude-newer`|Wheels are required for")
 _STATUS = re.compile(r"HTTP status (?:client|server) error \(([^)]*)\)")
 _DENIED = re.compile(r"(403 Forbidden|401 Unauthorized)")
+_PLACE = re.compile(r"for url \(https?://(?:[^@/)]*@)?([^:/)\s]+)")
 _HASH = re.compile(r"Hash mismatch for `([^`]+)`")
 _YANKED = re.compile(
     r"(?<!\S)(\S+?)==(\S+) was yanked(?: \(reason: (.*?)\))?"
@@ -186,7 +187,7 @@ def explain(case: Case, output: str, reports: list[Report]) -> Fault:
     return (
         (_explain_offline(case, text) if case.job.offline else None)
         or _explain_files(text)
-        or _explain_index(text, reports)
+        or _explain_index(case, text, reports)
         or _explain_solution(case, text)
         or Failed(f"uv has failed: {_last_error(text)}")
     )
@@ -244,10 +245,29 @@ def _explain_files(text: str) -> Optional[Fault]:
     return None
 
 
-def _explain_index(text: str, reports: list[Report]) -> Optional[Fault]:
+def _explain_denied(case: Case, text: str, status: str) -> Fault:
+    """Return whether a host wants a user and a password, or others."""
+    found = _PLACE.search(text)
+    host = found[1].lower() if found else case.rules.host
+    where = "the index" if host == case.rules.host else "the host"
+    setting = case.job.setting("credentials")
+    if case.job.find_user(host):
+        return Unreachable(
+            f"{where} {host} did not accept the user and the password of "
+            f"{setting} ({status})"
+        )
+    return Unreachable(
+        f"{where} {host} wants a user and a password ({status}): the operator "
+        f"can name a file with them in {setting}"
+    )
+
+
+def _explain_index(
+    case: Case, text: str, reports: list[Report]
+) -> Optional[Fault]:
     denied = _DENIED.search(text)
     if denied:
-        return Unreachable(f"the index refuses to answer: {denied[1]}")
+        return _explain_denied(case, text, denied[1])
     if not any(sign in text for sign in _FETCH):
         return None
     for report in reports:

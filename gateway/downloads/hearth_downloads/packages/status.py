@@ -23,7 +23,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from typing import Any, NoReturn, Optional
+from typing import Any, Callable, NoReturn, Optional
 from urllib.parse import unquote, urljoin, urlsplit
 
 from hearth_downloads.core.addresses import PORTS
@@ -65,6 +65,7 @@ class Question:
     index: str
     names: tuple[str, ...]
     timeout: float
+    find_user: Callable[[str], str]  # USER:PASSWORD of a host, or nothing
 
 
 class _Flaw(Exception):
@@ -76,7 +77,7 @@ def find_statuses(
 ) -> dict[str, Status]:
     """Return the status of each project that has one."""
     job = case.job
-    question = Question(job.index, tuple(names), job.silence)
+    question = Question(job.index, tuple(names), job.silence, job.find_user)
     if not question.names:
         return {}
     result = uv.do(lambda: _be_client(question))
@@ -159,6 +160,7 @@ class _Client:
         url = f"{self.question.index.rstrip('/')}/{name}/"
         for _ in range(REDIRECTS_MAX + 1):
             url, user = _split_user(url)
+            user = user or self.question.find_user(urlsplit(url).hostname or "")
             connection, target = self._connect(url)
             headers = {"Accept": _ACCEPT, "Accept-Encoding": "gzip"}
             if user:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from typing import Callable, NoReturn, Optional
@@ -18,6 +19,9 @@ from hearth_downloads.packages.growth import Growth
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.rules import Rules
 from hearth_downloads.packages.stage import INSIDE, Stage
+
+_NETRC = "/tmp/.netrc"  # noqa: S108  the sandbox's own
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def find_uv(job: Job) -> str:
@@ -40,6 +44,19 @@ def find_uv(job: Job) -> str:
             f"({sys.executable} -m pip install uv), or name it in {setting}"
         )
     return os.path.abspath(found)
+
+
+def encode_netrc(job: Job) -> str:
+    """Return the users and passwords of the job as uv reads them."""
+
+    def quote(word: str) -> str:
+        return '"' + re.sub(r'(["\\])', r"\\\1", word) + '"'
+
+    return "".join(
+        f"machine {one['host'].lower()} login {quote(one['user'])} "
+        f"password {quote(one['password'])}\n"
+        for one in job.credentials
+    )
 
 
 class Uv:
@@ -81,6 +98,10 @@ class Uv:
         return result
 
     def _become(self, arguments: list[str]) -> NoReturn:
+        # In the sandbox's own /tmp: in no argument, and on no disk.
+        if self.job.credentials:
+            with open(os.open(_NETRC, _WRITE, 0o600), "w") as file:
+                file.write(encode_netrc(self.job))
         try:
             os.execve(  # noqa: S606  it is no shell's command
                 self.program, arguments, self._environment()
@@ -103,6 +124,7 @@ class Uv:
         proxy = f"http://127.0.0.1:{PROXY_PORT}"
         environment = {
             "PATH": "/usr/bin:/bin",
+            "NETRC": _NETRC,
             "HOME": "/tmp",  # noqa: S108  the sandbox's own
             "LANG": "C.UTF-8",
             "MALLOC_ARENA_MAX": "2",  # each has 64 MiB of addresses
