@@ -193,11 +193,12 @@ def test_without_token(open_gateway: Gateway) -> None:
     kernel.close()
 
 
-@pytest.fixture
-def tls_gateway(tmp_path: Path) -> Iterator[Gateway]:
+@pytest.fixture(scope="module")
+def tls_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     if not shutil.which("openssl"):
         pytest.skip("no openssl to make a certificate with")
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    folder = tmp_path_factory.mktemp("tls")
+    key, certificate = folder / "key.pem", folder / "cert.pem"
     subprocess.run(
         (
             "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 "
