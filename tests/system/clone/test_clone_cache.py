@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cloning import FOLDERS, Folder
-from downloading import WorkFolder
+from downloading import LONG, WorkFolder
 from git_server import GitServer, Repository
 
 BIG = os.urandom(1 << 20)
@@ -176,10 +176,16 @@ def test_files_and_repositories_share_a_folder(
     files.settings["allow"] = folder.settings["allow"]
     files.work = folder.work
     folder.clone(made.url)
+    folder.hook = (
+        "import time\n"
+        "from hearth_downloads.clone import copy\n"
+        f"copy.Copy._write = lambda *_: time.sleep({LONG})"
+    )
     run = folder.start(made.url)
     waiting = run.await_progress()  # it reads the files
     run.process.kill()
     run.close()
+    folder.hook = ""
     assert waiting
     left = folder.names("jobs")
     assert len(left) == 1
