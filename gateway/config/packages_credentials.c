@@ -85,8 +85,8 @@ static int read_all(const char *path, content_t *content, fault_t *fault)
     if ((r = judge(fd, path, fault)) < 0)
         return r;
     while (size > 0 && content->size < FILE_MAX) {
-        size = read(fd, content->text + content->size,
-                    FILE_MAX - content->size);
+        size =
+            read(fd, content->text + content->size, FILE_MAX - content->size);
         if (size < 0)
             return fault_errno(fault, path);
         content->size += (size_t) size;
@@ -183,9 +183,11 @@ static bool is_in(const json_t *list, const char *host)
     const json_t *one;
     size_t i;
 
-    json_array_foreach(list, i, one) if (
-        strcasecmp(json_string_value(json_object_get(one, "host")), host)
-        == 0) return true;
+    json_array_foreach(
+        list, i,
+        one) if (strcasecmp(json_string_value(json_object_get(one, "host")),
+                            host)
+                 == 0) return true;
     return false;
 }
 
@@ -276,8 +278,10 @@ static bool has_index(const profile_t *profile, const json_t *list)
     const json_t *one;
     size_t i;
 
-    json_array_foreach(list, i, one) if (is_index(
-        profile, json_string_value(json_object_get(one, "host")))) return true;
+    json_array_foreach(list, i,
+                       one) if (is_index(profile,
+                                         json_string_value(json_object_get(
+                                             one, "host")))) return true;
     return false;
 }
 

@@ -82,9 +82,8 @@ static void print_notes(const json_t *reply)
     const json_t *note;
     size_t i;
 
-    json_array_foreach(json_object_get(reply, "notes"), i, note)
-        printf("note: %s\n",
-               terminal_cell(json_string_value(note), NOTE_WIDTH));
+    json_array_foreach(json_object_get(reply, "notes"), i, note) printf(
+        "note: %s\n", terminal_cell(json_string_value(note), NOTE_WIDTH));
 }
 
 static void print_changes(const json_t *reply, const char *otherwise)

@@ -121,11 +121,13 @@ static int list_tools(bridge_t *self, const buffer_t *pages, buffer_t *out,
                  found.left_out, TOOL_NAME_MAX);
     if (!found.count)
         return fault_set(fault, EINVAL,
-                         "the server %.100s has no tool that is wanted", program);
+                         "the server %.100s has no tool that is wanted",
+                         program);
     if (found.count > TOOLS_MAX)
         return fault_set(
-            fault, EINVAL, "the server %.100s has %zu tools, %d are permitted%s",
-            program, found.count, TOOLS_MAX,
+            fault, EINVAL,
+            "the server %.100s has %zu tools, %d are permitted%s", program,
+            found.count, TOOLS_MAX,
             is_profile ? "" : "; name those that code may call (--tool)");
     return 0;
 }

@@ -119,7 +119,8 @@ static json_t *read_fault(const download_kind_t *kind, const json_t *said)
     char sentence[TEXT_SIZE];
 
     if (json_is_string(said)) {
-        download_answer_clean(json_string_value(said), sentence, sizeof sentence);
+        download_answer_clean(json_string_value(said), sentence,
+                              sizeof sentence);
         return download_answer_error(kind, "Failed", "%s", sentence);
     }
     if (!ename || !text || json_object_size(said) != 2
@@ -138,7 +139,8 @@ static const char *read_progress(const json_t *said,
     const json_t *total = json_object_get(said, "total");
 
     if (json_is_string(said)) {
-        download_answer_clean(json_string_value(said), progress->text, sizeof progress->text);
+        download_answer_clean(json_string_value(said), progress->text,
+                              sizeof progress->text);
         return NULL;
     }
     if (json_object_size(said) != 2 || !json_is_integer(bytes)

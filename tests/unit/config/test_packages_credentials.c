@@ -1,5 +1,5 @@
-/* The file with users and passwords of an index: who may read it, what may be in
- * it, and that only the hosts of the profile are taken from it. */
+/* The file with users and passwords of an index: who may read it, what may be
+ * in it, and that only the hosts of the profile are taken from it. */
 #include "gateway/config/packages_credentials.h"
 
 #include "base/buffer.h"

@@ -109,7 +109,8 @@ static void what_the_worker_gets(void **state)
               "\"deny\": [\"b\"], \"gid\": 8, \"hosts\": [\"files\"], "
               "\"index\": \"https://index/simple/\", \"mapper\": 4, "
               "\"max_bytes\": 8, \"max_files\": 9, \"names\": [\"six\"], "
-              "\"offline\": true, \"order\": \"remove\", \"profile\": \"python3\", \"session\": "
+              "\"offline\": true, \"order\": \"remove\", \"profile\": "
+              "\"python3\", \"session\": "
               "\"/p/sessions/t-aa1\", \"uid\": 7, \"uv\": \"/uv\", "
               "\"without\": [], \"work\": \"/p/work\"}");
     download_fakes_finish(0);
