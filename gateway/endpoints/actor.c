@@ -83,6 +83,14 @@ void endpoints_close(endpoints_t *self, uint64_t token, const char *who,
     handover_send(self->actor, request);
 }
 
+void endpoints_end_sessions(endpoints_t *self)
+{
+    control_request_t *request = mem_new(sizeof *request);
+
+    *request = (control_request_t){.kind = CONTROL_END};
+    handover_send(self->actor, request);
+}
+
 zsock_t *endpoints_socket(const endpoints_t *self)
 {
     return zactor_sock(self->actor);

@@ -41,6 +41,9 @@ void endpoints_open(endpoints_t *self, uint64_t token, const char *who,
 void endpoints_list(endpoints_t *self, uint64_t token);
 void endpoints_close(endpoints_t *self, uint64_t token, const char *who,
                      const char *viewer);
+/* Says that no session outlives this gateway: endpoints_destroy leaves no files
+ * of endpoints. */
+void endpoints_end_sessions(endpoints_t *self);
 /* Returns how many are open, as far as endpoints_receive has learned. */
 size_t endpoints_count(const endpoints_t *self);
 /* Returns the socket to be polled for endpoints_receive. */

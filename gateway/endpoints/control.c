@@ -105,6 +105,9 @@ json_t *control_serve(endpoint_table_t *table, audit_writer_t *audit,
         return list_all(table);
     case CONTROL_CLOSE:
         return close_one(table, request);
+    case CONTROL_END:
+        endpoint_table_end_sessions(table);
+        return NULL;
     }
     assert(!"a kind of request that is in the enum");
     return NULL;

@@ -11,6 +11,7 @@ typedef enum {
     CONTROL_OPEN,  /* who, session, profile, is_observing */
     CONTROL_LIST,  /* nothing else */
     CONTROL_CLOSE, /* who, viewer */
+    CONTROL_END,   /* nothing else; has no answer */
 } control_kind_t;
 
 typedef struct {
@@ -34,8 +35,8 @@ void control_request_destroy(control_request_t **self_p);
 void control_answer_destroy(control_answer_t **self_p);
 #define cleanup_control_answer CLEANUP(control_answer_destroy)
 
-/* Executes the request and returns the answer, {"status",…}; the caller owns
- * it. */
+/* Executes the request and returns the answer, {"status",…}, which the caller
+ * owns; NULL if it has none. */
 json_t *control_serve(endpoint_table_t *table, audit_writer_t *audit,
                       const control_request_t *request);
 

@@ -16,6 +16,7 @@ struct endpoint_table {
     zhashx_t *targets;           /* owned; id -> endpoint_target_t */
     endpoint_t *first;           /* owned */
     size_t count;
+    bool ends_sessions; /* with the gateway */
 };
 
 static void destroy_target(void **target_p)
@@ -37,6 +38,11 @@ endpoint_table_t *endpoint_table_new(const endpoint_home_t *home,
     self->targets = zhashx_new();
     zhashx_set_destructor(self->targets, destroy_target);
     return self;
+}
+
+void endpoint_table_end_sessions(endpoint_table_t *self)
+{
+    self->ends_sessions = true;
 }
 
 const endpoint_home_t *endpoint_table_home(const endpoint_table_t *self)
@@ -66,7 +72,7 @@ void endpoint_table_destroy(endpoint_table_t **self_p)
         take_out(self, endpoint);
         endpoint_note(endpoint);
         /* A tombstone answers to no client without a gateway. */
-        if (endpoint->target->is_gone)
+        if (endpoint->target->is_gone || self->ends_sessions)
             endpoint_remove(&endpoint);
         endpoint_destroy(&endpoint);
     }

@@ -13,8 +13,12 @@ typedef struct endpoint_table endpoint_table_t;
 endpoint_table_t *endpoint_table_new(const endpoint_home_t *home,
                                      audit_writer_t *audit);
 /* Closes all endpoints. Their files stay, but for those of sessions that are
- * gone. */
+ * gone, or end with the gateway. */
 void endpoint_table_destroy(endpoint_table_t **self_p);
+
+/* Notes that all sessions end with the gateway. The last event of a session may
+ * come too late to say so. */
+void endpoint_table_end_sessions(endpoint_table_t *self);
 
 const endpoint_home_t *endpoint_table_home(const endpoint_table_t *self);
 

@@ -186,7 +186,8 @@ static int on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
     if (!request)
         return -1;
     model = control_serve(self->table, self->audit, request);
-    send_answer(self, request->token, json_dumps(model, JSON_COMPACT));
+    if (model)
+        send_answer(self, request->token, json_dumps(model, JSON_COMPACT));
     return 0;
 }
 

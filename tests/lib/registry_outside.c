@@ -85,6 +85,7 @@ ACTION(cgroup_sweep_run, cgroup_sweep_t *self UNUSED)
 ACTION(cgroup_sweep_run_soon, cgroup_sweep_t *self UNUSED)
 ACTION(create_next, create_t *self UNUSED)
 ACTION(create_stop, create_t *self UNUSED)
+ACTION(endpoints_end_sessions, endpoints_t *self UNUSED)
 ACTION(launcher_look, launcher_t *self UNUSED)
 ACTION(management_api_serve, management_api_t *self UNUSED)
 ACTION(packages_jobs_stop, packages_jobs_t *self UNUSED)
@@ -163,6 +164,7 @@ int __wrap_zloop_start(zloop_t *self UNUSED)
 void __wrap_closing_begin(closing_t *self, bool ends_sessions);
 bool __wrap_closing_is_done(const closing_t *self);
 bool __wrap_closing_end_threads(closing_t *self);
+bool __wrap_closing_ends_sessions(const closing_t *self);
 void __wrap_session_events_take(const registry_parts_t *parts,
                                 session_entry_t *entry,
                                 session_report_t **event_p);
@@ -176,6 +178,11 @@ void __wrap_closing_begin(closing_t *self UNUSED, bool ends_sessions)
 bool __wrap_closing_is_done(const closing_t *self UNUSED)
 {
     return registry_outside.is_done;
+}
+
+bool __wrap_closing_ends_sessions(const closing_t *self UNUSED)
+{
+    return registry_outside.ends_sessions;
 }
 
 bool __wrap_closing_end_threads(closing_t *self)

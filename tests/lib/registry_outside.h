@@ -26,6 +26,7 @@ typedef enum {
 typedef struct {
     const char *failing; /* the step that fails; NULL: none */
     bool is_done;        /* the gateway stops and waits for nothing */
+    bool ends_sessions;  /* with the gateway */
     bool is_hanging;     /* the thread of a session does not end */
     unsigned events;     /* of sessions, that wait */
     char place;          /* parts that are records are at its address */

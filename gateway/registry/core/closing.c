@@ -132,6 +132,11 @@ void closing_begin(closing_t *self, bool ends_sessions)
     log_notice("stopping, sessions are %s", ends_sessions ? "ended" : "kept");
 }
 
+bool closing_ends_sessions(const closing_t *self)
+{
+    return self->ends_all;
+}
+
 /* Returns false if the session's thread does not end. */
 static bool end_entry(const closing_t *self, session_entry_t *entry,
                       int64_t deadline_ms)

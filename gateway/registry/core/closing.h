@@ -27,6 +27,8 @@ void closing_begin(closing_t *self, bool ends_sessions);
 /* Returns the answer to a request for a session that is not started because the
  * gateway stops; the caller owns it. */
 json_t *closing_refusal(void);
+/* Returns true if no session outlives the gateway, after closing_begin. */
+bool closing_ends_sessions(const closing_t *self);
 /* Returns true if the gateway stops and waits for no session any more. */
 bool closing_is_done(const closing_t *self);
 /* Ends the threads of all sessions and empties the table. Returns false if one

@@ -153,8 +153,12 @@ static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 
 bool registry_end(registry_t *self)
 {
-    endpoints_destroy(
-        &self->parts.endpoints); /* the endpoints use the sessions */
+    registry_parts_t *parts = &self->parts;
+
+    if (parts->endpoints && self->closing
+        && closing_ends_sessions(self->closing))
+        endpoints_end_sessions(parts->endpoints);
+    endpoints_destroy(&parts->endpoints); /* the endpoints use the sessions */
     return !self->closing || closing_end_threads(self->closing);
 }
 

@@ -125,6 +125,7 @@ static void sessions_are_kept(void **state)
     assert_int_equal(handlers[0](NULL, 0, args[0]), -1);
     closing_begin(closing, true); /* once */
     SAID("");
+    assert_false(closing_ends_sessions(closing));
 }
 
 static void sessions_are_ended(void **state)
@@ -132,6 +133,7 @@ static void sessions_are_ended(void **state)
     (void) state;
     add("a", FAKE_TAKEN);
     closing_begin(closing, true);
+    assert_true(closing_ends_sessions(closing));
     SAID("a DELETE; a SHOW");
     assert_int_equal(delays[1], 10000);
     assert_int_equal(handlers[1](NULL, 0, args[1]), -1);

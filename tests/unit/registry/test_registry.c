@@ -192,6 +192,17 @@ static void what_was_made_is_ended_when_a_step_fails(void **state)
     }
 }
 
+/* The last event of a session may come too late to say that it is gone. */
+static void endpoints_learn_that_no_session_is_kept(void **state)
+{
+    (void) state;
+    registry_outside.ends_sessions = true;
+    assert_true(registry_end(registry));
+    DID("endpoints_end_sessions; end endpoints; end threads");
+    assert_true(registry_end(registry)); /* they have ended */
+    DID("end threads");
+}
+
 static void the_end_says_whether_the_threads_have_ended(void **state)
 {
     (void) state;
@@ -329,6 +340,7 @@ int main(void)
                                         prepare, end),
         cmocka_unit_test_setup_teardown(
             what_was_made_is_ended_when_a_step_fails, prepare, end),
+        TEST(endpoints_learn_that_no_session_is_kept),
         TEST(the_end_says_whether_the_threads_have_ended),
         TEST(viewers_and_requests_need_descriptors_too),
         TEST(a_new_zygote_makes_the_pool_anew),
