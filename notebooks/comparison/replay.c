@@ -532,22 +532,27 @@ static bool skips_call(const notebook_cell_t *note,
     return is_revival;
 }
 
-/* Makes the request of a client again that a note has. */
-static void bring(const cell_executor_t *runner, const notebook_cell_t *note,
-                  const replay_options_t *options, replay_summary_t *summary)
+/* Makes the request of a client again that a note has; returns -EINTR if that
+ * was interrupted. */
+static int bring(const cell_executor_t *runner, const replay_step_t *step,
+                 const replay_options_t *options, replay_summary_t *summary,
+                 fault_t *fault)
 {
-    const json_t *call = notebook_cell_note(note, CALL);
+    const json_t *call = notebook_cell_note(step->cell, CALL);
     cleanup_free char *thing = NULL, *why = NULL;
 
     if (!json_is_object(call) || !runner->methods->bring
-        || skips_call(note, options))
-        return;
+        || skips_call(step->cell, options))
+        return 0;
     why = runner->methods->bring(runner->self, call);
+    if (options->on_wait && !options->on_wait(step, options->arg))
+        return fault_set(fault, EINTR, "interrupted");
     if (!why)
-        return;
+        return 0;
     thing = name_thing(call);
     report_missing(&(replay_missing_t){.thing = thing, .why = why}, options,
                    summary);
+    return 0;
 }
 
 /* Returns true if the cell had made such calls of the gateway's. */
@@ -619,7 +624,9 @@ int replay_run(const notebook_t *notebook, const cell_executor_t *runner,
                                                   .count = count};
 
         if (step.cell->kind != NOTEBOOK_CODE && number + 1 >= options->first)
-            bring(runner, step.cell, options, ret_summary);
+            r = bring(runner, &step, options, ret_summary, fault);
+        if (r < 0)
+            break;
         if (step.cell->kind != NOTEBOOK_CODE || ++number < options->first)
             continue;
         step.number = number;

@@ -45,8 +45,9 @@ typedef struct {
     char *(*compare)(const json_t *recorded, const json_t *now);
     /* Called before a cell is run; may be NULL. */
     void (*on_begin)(const replay_step_t *step, void *arg);
-    /* Called now and then while a cell runs. If it returns false, the cell is
-     * interrupted, and the run ends with -EINTR. May be NULL. */
+    /* Called now and then while a cell runs, and after each request for what
+     * comes from outside. If it returns false, the cell is interrupted, and the
+     * run ends with -EINTR. May be NULL. */
     bool (*on_wait)(const replay_step_t *step, void *arg);
     /* Called after each cell, also a skipped one; false ends the run. Cells
      * that had to wait are passed once more after the last one. */

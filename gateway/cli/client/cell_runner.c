@@ -19,8 +19,9 @@ static const char END_OF_INPUT[] = "\004"; /* EOFError, as ipykernel has it */
 struct cell_runner {
     management_client_t *management; /* borrowed */
     char *session;                   /* owned; its id */
-    char *name;                /* owned; of the client, for the recording */
-    bool is_revival;           /* recorded cells of this session run again */
+    char *name;      /* owned; of the client, for the recording */
+    bool is_revival; /* recorded cells of this session run again */
+    bool (*goes_on)(void *arg);
     client_t *client;          /* owned */
     output_printer_t *outputs; /* owned; of the running cell */
     json_t *displays;          /* owned; display_id -> outputs that show it */
@@ -56,7 +57,8 @@ void cell_runner_destroy(cell_runner_t **self_p)
 
 int cell_runner_new(management_client_t *management, const json_t *session,
                     const char *client, bool is_revival,
-                    cell_runner_t **ret_runner, fault_t *fault)
+                    bool (*goes_on)(void *arg), cell_runner_t **ret_runner,
+                    fault_t *fault)
 {
     cleanup_cell_runner cell_runner_t *self = mem_new(sizeof *self);
     int r;
@@ -65,6 +67,7 @@ int cell_runner_new(management_client_t *management, const json_t *session,
     self->session = mem_text(member_text(session, "id"));
     self->name = mem_text(client);
     self->is_revival = is_revival;
+    self->goes_on = goes_on;
     self->displays = json_object();
     r = client_new(member_text(session, "connection_file"), &self->client,
                    fault);
@@ -313,26 +316,39 @@ static bool is_left(const cell_runner_t *self, const json_t *call)
            && outside_client_exists(self->management, self->session, path);
 }
 
+/* Makes the request of a call again, for as long as that may go on. */
+static gateway_exit_t ask_again(cell_runner_t *self, const json_t *call)
+{
+    bool is_fetch = strcmp(member_text(call, "name"), "hearth:fetch") == 0;
+    json_t *content = json_deep_copy(json_object_get(call, "arguments"));
+    json_auto_t *reply = NULL;
+    gateway_exit_t status;
+
+    json_object_set_new(content, "id", json_string(self->session));
+    json_object_set(content, "recorded", json_object_get(call, "result"));
+    json_object_set_new(content, "revival", json_boolean(self->is_revival));
+    management_client_be_patient(self->management);
+    management_client_look(self->management, self->goes_on, NULL);
+    status = management_client_ask(
+        self->management, is_fetch ? "fetch" : "packages", content, &reply);
+    management_client_look(self->management, NULL, NULL);
+    return status;
+}
+
 static char *bring(void *arg, const json_t *call)
 {
     cell_runner_t *self = arg;
-    bool is_fetch = strcmp(member_text(call, "name"), "hearth:fetch") == 0;
-    json_auto_t *reply = NULL, *failure = NULL;
-    json_t *content;
+    json_auto_t *failure = NULL;
 
+    if (!json_is_object(json_object_get(call, "arguments")))
+        return mem_text("its note has no arguments with which it could be "
+                        "asked for again");
     if (json_is_true(json_object_get(call, "url_cut")))
         return mem_text("its URL had a part that a notebook does not show; "
                         "replay the session itself");
     if (is_left(self, call))
         return NULL;
-    content = json_deep_copy(json_object_get(call, "arguments"));
-    json_object_set_new(content, "id", json_string(self->session));
-    json_object_set(content, "recorded", json_object_get(call, "result"));
-    json_object_set_new(content, "revival", json_boolean(self->is_revival));
-    management_client_be_patient(self->management);
-    if (management_client_ask(self->management, is_fetch ? "fetch" : "packages",
-                              content, &reply)
-        == GATEWAY_EXIT_OK)
+    if (ask_again(self, call) == GATEWAY_EXIT_OK)
         return NULL;
     failure = management_client_failure(self->management);
     return mem_text(member_text(failure, "evalue"));

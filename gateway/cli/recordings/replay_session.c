@@ -174,6 +174,12 @@ gateway_exit_t replay_session_create(replay_session_t *self,
     return fill_workspace(self, arguments);
 }
 
+static bool goes_on(void *arg)
+{
+    (void) arg;
+    return !interrupted;
+}
+
 gateway_exit_t replay_session_connect(replay_session_t *self,
                                       const char *client, bool is_revival)
 {
@@ -182,7 +188,7 @@ gateway_exit_t replay_session_connect(replay_session_t *self,
     self->cells = json_array();
     self->missing = json_array();
     if (cell_runner_new(self->management, self->session, client, is_revival,
-                        &self->runner, &fault)
+                        goes_on, &self->runner, &fault)
         < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     kernel_client_catch_signals(on_signal);

@@ -468,7 +468,7 @@ static void brings_what_clients_had_asked_for(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t pretender = {0};
-    listener_t listener = {0};
+    listener_t listener = {.is_patient = true};
     replay_options_t options = options_for(&listener);
     replay_summary_t summary;
     fault_t fault;
@@ -487,7 +487,7 @@ static void brings_what_clients_had_asked_for(void **state)
     assert_int_equal(summary.missing, 0);
 
     pretender = (pretender_t){.refusal = "no"};
-    listener = (listener_t){0};
+    listener = (listener_t){.is_patient = true};
     options.last = 1;
     assert_int_equal(run(&notebook, &pretender, &options, &summary, &fault), 0);
     assert_string_equal(pretender.log, "BRING p;a;");
@@ -501,6 +501,28 @@ static void brings_what_clients_had_asked_for(void **state)
     options.is_revival = true;
     assert_int_equal(run(&notebook, &pretender, &options, &summary, &fault), 0);
     assert_string_equal(pretender.log, "BRING r;b;BRING f;");
+}
+
+/* Nothing more is asked for, and no cell is run. */
+static void an_interrupted_request_ends_the_run(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    pretender_t pretender = {.refusal = "interrupted"};
+    listener_t listener = {0};
+    replay_options_t options = options_for(&listener);
+    replay_summary_t summary;
+    fault_t fault;
+
+    (void) state;
+    options.on_missing = on_missing;
+    add(&notebook, "n", "packages", NULL, PACKAGES);
+    add(&notebook, "f", "fetched", NULL, FETCH);
+    add(&notebook, "a", "a", "a", "{}");
+    assert_int_equal(run(&notebook, &pretender, &options, &summary, &fault),
+                     -EINTR);
+    assert_string_equal(pretender.log, "BRING p;");
+    assert_string_equal(listener.log, "");
+    assert_int_equal(summary.missing, 0);
 }
 
 #define ASKED                                                                  \
@@ -539,6 +561,7 @@ int main(void)
         cmocka_unit_test(stops_on_request_or_without_a_kernel),
         cmocka_unit_test(repeats_recorded_answers),
         cmocka_unit_test(brings_what_clients_had_asked_for),
+        cmocka_unit_test(an_interrupted_request_ends_the_run),
         cmocka_unit_test(a_cell_that_is_refused_is_named),
         cmocka_unit_test(finds_cells_by_number_and_id),
         cmocka_unit_test(evaluates_an_expression),
