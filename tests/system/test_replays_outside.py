@@ -6,16 +6,20 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import signal
+import socket
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from fake_files import FakeFiles
+from deadline import DEADLINE
+from fake_files import Asked, FakeFiles
 from fake_index import FakeIndex
 from git_server import GitServer, Repository
-from harness import Gateway, Session
+from harness import HEARTH, Gateway, Session
 from recordings import revive
 
 OLD, NEW = b"a,b\n1,2\n", b"a,b\n3,4\n"
@@ -299,6 +303,70 @@ def test_a_commit_that_is_gone_is_named(
     session.delete()
 
 
+# ---- notebooks that hearth has not written, and users without patience ----
+
+
+@pytest.mark.parametrize("arguments", [None, [1], "x"])
+def test_a_note_without_arguments_is_named(
+    outside: Outside, gateway: Gateway, arguments: object
+) -> None:
+    call = {"name": "hearth:fetch", "arguments": arguments}
+    path = outside.folder / "no-arguments.ipynb"
+    note = {
+        "cell_type": "markdown",
+        "id": "note",
+        "source": "",
+        "metadata": {"hearth": {"call": call}},
+    }
+    document = {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {},
+        "cells": [note],
+    }
+    path.write_text(json.dumps(document))
+    [missing] = replay(gateway, str(path), status=1)["missing"]
+    assert "its note has no arguments" in missing["why"]
+
+
+def test_an_interrupt_ends_what_is_brought(
+    outside: Outside, gateway: Gateway
+) -> None:
+    session = gateway.create()
+    asked = [threading.Event(), threading.Event()]
+    urls = [outside.files.url(f"/slow{number}") for number in range(2)]
+    for number, url in enumerate(urls):
+        outside.files.put(f"/slow{number}", OLD)
+        gateway.json("fetch", "--json", session.id, url)
+    outside.forget()
+
+    def wait(client: socket.socket, request: Asked) -> None:
+        asked[int(request.path[-1])].set()
+        outside.files.ended.wait()
+
+    for number in range(2):
+        outside.files.scripts[f"/slow{number}"] = wait
+    replaying = subprocess.Popen(
+        [HEARTH, "notebook", "replay", session.id],
+        env=gateway.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert asked[0].wait(DEADLINE)
+        replaying.send_signal(signal.SIGINT)
+        _, errors = replaying.communicate(timeout=DEADLINE)
+    finally:
+        replaying.kill()
+    assert "interrupted" in errors
+    assert replaying.returncode == 1
+    assert not asked[1].is_set()
+    # The session of the replay is gone.
+    assert [one["id"] for one in gateway.sessions()] == [session.id]
+    session.delete()
+
+
 # ---- policy ----
 
 
@@ -391,6 +459,32 @@ def test_a_revival_goes_on_and_names_what_is_missing(
     assert digest(NEW) in missing["why"]
     assert "missing from outside: " in report["sentence"]
     assert run(session, "print(x)") == "1\n"
+    session.delete()
+
+
+def test_a_long_reason_is_shortened_in_the_report(
+    outside: Outside, gateway: Gateway
+) -> None:
+    outside.files.put("/worded.csv", OLD)
+    session = gateway.create()
+    run(
+        session,
+        f"""%fetch {outside.files.url("/worded.csv")}
+import os
+class FetchError(Exception):
+    pass
+if os.path.exists("again"):
+    raise FetchError("a" + 40_000 * "\\u00fc")""",
+    )
+    run(session, "open('again', 'w').close()")
+    session.delete()
+    report = revive(gateway, session)
+    assert report["is_complete"]
+    [missing] = report["missing"]
+    assert missing["why"] == "a" + 199 * "\u00fc"
+    [different] = report["cells"]
+    assert different["why"].endswith("\u00fc")
+    assert missing["why"] in report["sentence"]
     session.delete()
 
 

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "gateway/cli/client/variables.h"
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/recordings/recordings.h"
@@ -22,8 +23,9 @@
 #define WHY_MAX   200 /* bytes of a reason, in the report */
 /* things from outside, in a sentence */
 #define MISSING_LISTED  5
-#define MISSING_MAX     30  /* in the report */
-#define MISSING_WHY_MAX 400 /* bytes */
+#define MISSING_MAX     30          /* in the report */
+#define MISSING_WHY_MAX 400         /* bytes */
+#define MISSING_BYTES   (16u << 10) /* of all in the report */
 
 typedef struct {
     replay_session_t session_run;
@@ -121,6 +123,15 @@ static bool is_of_revival(const notebook_cell_t *cell)
 
     return json_is_true(notebook_cell_note(cell, "revival"))
            || json_is_true(json_object_get(call, "revival"));
+}
+
+/* Returns the text's first bytes, at most `max`, and no part of a character;
+ * the caller owns them. */
+static char *shorten(const char *text, size_t max)
+{
+    size_t size = strlen(text);
+
+    return mem_copy(text, size > max ? utf8_cut(text, max) : size);
 }
 
 /* Leaves out cells of an unfinished revival: they repeat earlier cells, which
@@ -226,6 +237,17 @@ static gateway_exit_t start_session(revive_t *self)
                : status;
 }
 
+static void keep_odd(revive_t *self, const replay_step_t *step)
+{
+    cleanup_free char *why = shorten(step->why, WHY_MAX);
+
+    json_array_append_new(
+        self->odd,
+        json_pack("{s:I, s:s, s:s, s:s}", "number", (json_int_t) step->number,
+                  "id", step->cell->id, "verdict",
+                  replay_session_verdict(step->verdict), "why", why));
+}
+
 static bool on_step(replay_step_t *step, void *arg)
 {
     revive_t *self = arg;
@@ -236,12 +258,7 @@ static bool on_step(replay_step_t *step, void *arg)
             self->present, json_object_get(step->result.figures, "namespace"));
     if (step->why && step->verdict != REPLAY_WAITING
         && json_array_size(self->odd) < CELLS_MAX)
-        json_array_append_new(
-            self->odd,
-            json_pack("{s:I, s:s, s:s, s:o}", "number",
-                      (json_int_t) step->number, "id", step->cell->id,
-                      "verdict", replay_session_verdict(step->verdict), "why",
-                      json_sprintf("%.*s", WHY_MAX, step->why)));
+        keep_odd(self, step);
     return !replay_session_is_interrupted();
 }
 
@@ -318,28 +335,53 @@ static void write_odd(const json_t *odd, const char *verdict, buffer_t *out)
         buffer_text(out, ")");
 }
 
-static void write_missing(const json_t *missing, buffer_t *out)
+static void shorten_member(json_t *row, const char *key)
 {
-    const json_t *one;
-    size_t i, count = json_array_size(missing);
+    cleanup_free char *text = shorten(member_text(row, key), MISSING_WHY_MAX);
 
-    json_array_foreach(missing, i, one)
-    {
+    if (*text)
+        json_object_set_new(row, key, json_string(text));
+}
+
+/* Returns the first rows, shortened, for which a report has room; the caller
+ * owns them. */
+static json_t *first_missing(const json_t *missing)
+{
+    json_t *first = json_array();
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < json_array_size(missing) && i < MISSING_MAX; i++) {
+        json_auto_t *row = json_copy(json_array_get(missing, i));
+
+        shorten_member(row, "what");
+        shorten_member(row, "why");
+        bytes += json_dumpb(row, NULL, 0, 0);
+        if (bytes > MISSING_BYTES)
+            break;
+        json_array_append(first, row);
+    }
+    return first;
+}
+
+/* `missing`: the first of `count`. */
+static void write_missing(const json_t *missing, size_t count, buffer_t *out)
+{
+    size_t size = json_array_size(missing), i;
+
+    for (i = 0; i < size && i < MISSING_LISTED; i++) {
+        const json_t *one = json_array_get(missing, i);
         const char *what = member_text(one, "what");
 
-        if (i == MISSING_LISTED) {
-            buffer_format(out, "; and %zu more from outside are missing",
-                          count - i);
-            return;
-        }
-        buffer_format(out, "; missing from outside: %s%s%.*s", what,
-                      *what ? ": " : "", MISSING_WHY_MAX,
-                      member_text(one, "why"));
+        buffer_format(out, "; missing from outside: %s%s%s", what,
+                      *what ? ": " : "", member_text(one, "why"));
     }
+    if (i < count)
+        buffer_format(out, "; and %zu more from outside are missing",
+                      count - i);
 }
 
 static json_t *make_sentence(const revive_t *self, const json_t *variables,
-                             bool is_complete)
+                             const json_t *missing, bool is_complete)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
     const replay_summary_t *summary = &self->summary;
@@ -362,19 +404,9 @@ static json_t *make_sentence(const revive_t *self, const json_t *variables,
     write_names("back, but different", json_object_get(variables, "different"),
                 &out);
     write_names("missing", json_object_get(variables, "missing"), &out);
-    write_missing(self->session_run.missing, &out);
+    write_missing(missing, json_array_size(self->session_run.missing), &out);
     buffer_text(&out, "; the workspace is the same folder as before");
     return json_stringn((const char *) out.data, out.size);
-}
-
-/* Returns the first rows, for which a report has room; the caller owns them. */
-static json_t *first_missing(const json_t *missing)
-{
-    json_t *first = json_array();
-
-    for (size_t i = 0; i < json_array_size(missing) && i < MISSING_MAX; i++)
-        json_array_append(first, json_array_get(missing, i));
-    return first;
 }
 
 static json_t *make_report(const revive_t *self, bool is_complete)
@@ -383,6 +415,7 @@ static json_t *make_report(const revive_t *self, bool is_complete)
         variable_names_compare(self->expected, self->present, NAMES_MAX);
     const replay_summary_t *summary = &self->summary;
     char now[CLOCK_ISO_SIZE];
+    json_t *missing = first_missing(self->session_run.missing);
 
     clock_iso(clock_wall_us(), now);
     return json_pack(
@@ -392,10 +425,9 @@ static json_t *make_report(const revive_t *self, bool is_complete)
         (json_int_t) summary->same + (json_int_t) summary->different, "same",
         (json_int_t) summary->same, "different",
         (json_int_t) summary->different, "skipped",
-        (json_int_t) summary->skipped, "cells", self->odd, "missing",
-        first_missing(self->session_run.missing), "variables", variables,
-        "workspace", "reused", "sentence",
-        make_sentence(self, variables, is_complete));
+        (json_int_t) summary->skipped, "cells", self->odd, "missing", missing,
+        "variables", variables, "workspace", "reused", "sentence",
+        make_sentence(self, variables, missing, is_complete));
 }
 
 static bool is_whole(const json_t *report)
