@@ -14,6 +14,8 @@
 #define LAST_MS  3000 /* between a reply and its idle */
 #define DOUBT_MS 5000 /* silence before the gateway is asked */
 
+#define CALL_BYTES_MAX (1u << 20) /* far more than a note of hearth has */
+
 static const char END_OF_INPUT[] = "\004"; /* EOFError, as ipykernel has it */
 
 struct cell_runner {
@@ -343,6 +345,9 @@ static char *bring(void *arg, const json_t *call)
     if (!json_is_object(json_object_get(call, "arguments")))
         return mem_text("its note has no arguments with which it could be "
                         "asked for again");
+    if (json_dumpb(call, NULL, 0, 0) > CALL_BYTES_MAX)
+        return mem_format("its note has more than %u MiB, which is the most",
+                          CALL_BYTES_MAX >> 20);
     if (json_is_true(json_object_get(call, "url_cut")))
         return mem_text("its URL had a part that a notebook does not show; "
                         "replay the session itself");

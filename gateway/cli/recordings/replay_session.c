@@ -10,6 +10,7 @@
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/recordings/recordings.h"
 #include "notebooks/comparison/compare.h"
+#include "protocol/jspan.h"
 #include "protocol/jspan_write.h"
 #include "workspace/name.h"
 
@@ -197,6 +198,16 @@ gateway_exit_t replay_session_connect(replay_session_t *self,
 
 /* ---- host tools ---- */
 
+/* Returns true if the text is one JSON value, which cannot end the object that
+ * it is written into. */
+static bool is_value(const char *text)
+{
+    jspan_t whole;
+    fault_t ignored;
+
+    return jspan_check_portable(text, strlen(text), &whole, &ignored) == 0;
+}
+
 /* Returns true if a call ended with an answer, and not because its code did not
  * wait for it. */
 static bool has_answer(const json_t *call)
@@ -204,12 +215,13 @@ static bool has_answer(const json_t *call)
     static const char *const ends[] = {"cancelled", "kernel", "lost", NULL};
     const json_t *error = json_object_get(call, "error");
     const char *reason = member_text(error, "reason");
+    const char *result = member_text(call, "result");
 
     for (const char *const *end = ends; *end; end++)
         if (strcmp(*end, reason) == 0)
             return false;
-    return *member_text(call, "arguments")
-           && (json_is_object(error) || *member_text(call, "result"));
+    return is_value(member_text(call, "arguments"))
+           && (*result ? is_value(result) : json_is_object(error));
 }
 
 /* Adds the answered calls of a cell. Arguments and results are JSON text. The
@@ -277,7 +289,7 @@ static gateway_exit_t record_from(replay_session_t *self,
     jspan_write_array(&text, "tools");
     json_array_foreach(tools, k, tool)
     {
-        if (json_is_string(tool))
+        if (json_is_string(tool) && is_value(json_string_value(tool)))
             jspan_write_raw(&text, NULL, text_bytes(json_string_value(tool)));
     }
     jspan_write_end_array(&text);
