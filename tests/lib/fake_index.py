@@ -157,6 +157,7 @@ class FakeIndex:
     says_times: bool = True  # else the index has no upload times
     html: bool = False  # PEP 503 instead of PEP 691
     redirect: Optional[str] = None  # where every request for a page is sent
+    moves: dict[str, str] = field(default_factory=dict)  # pages, and where to
     status: int = 200  # of every page
     statuses: dict[str, dict[str, str]] = field(default_factory=dict)  # PEP 792
     zips: bool = False  # pages are compressed
@@ -333,6 +334,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         index = self.server.index
         if index.redirect:
             self.send(302, location=index.redirect)
+        elif name in index.moves:
+            self.send(302, location=index.moves[name])
         elif index.status != 200:
             self.send(index.status)
         elif name not in index.releases:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import http.client
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from fake_index import FakeIndex
@@ -169,9 +171,10 @@ def test_notes_what_was_yanked_and_is_wanted(
 
 
 class _Response:
-    def __init__(self, text: bytes, encoding: str) -> None:
+    def __init__(self, text: bytes, encoding: str = "", lacks: int = 0) -> None:
         self.text = text
         self.headers = {"Content-Encoding": encoding}
+        self.length = lacks  # bytes that have not come
 
     def read(self, size: int) -> bytes:
         return self.text[:size]
@@ -193,3 +196,50 @@ def test_a_page_is_bounded(
     if encoding:
         with pytest.raises(Exception, match="its page has no end"):
             status._read(_Response(gzip.compress(b"x")[:-9], encoding))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        _Response(b"<!DOCTYPE html>", lacks=1),
+        _Response(b"x", "br"),
+        _Response(b"x", "gzip, gzip"),
+        # A reader that ends with the first one would miss what follows.
+        _Response(gzip.compress(b"<html>") + gzip.compress(b"<meta>"), "gzip"),
+    ],
+)
+def test_half_a_page_is_none(response: _Response) -> None:
+    """The word may be in the other half."""
+    with pytest.raises(Exception, match="its page (has no end|is coded)"):
+        status._read(response)  # type: ignore[arg-type]
+
+
+def test_the_user_of_the_url_stays_on_its_own_host(
+    folder: Folder, index: FakeIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """uv sends it again, too, where the index leads to a page of its own."""
+    index.add("a", "1")
+    index.user = "agents:pa55"
+    index.moves = {"a": "/simple/b/"}
+    index.releases["b"] = index.releases["a"]
+    index.statuses["b"] = {"status": "archived"}
+    url = index.url.replace("http://", f"http://{index.user}@")
+    (note,) = folder.do("add", "a", index=url)["notes"]
+    assert note.startswith("a is archived")
+    index.users.clear()
+    with FakeIndex() as other:
+        other.releases["a"] = index.releases["a"]
+        client = status._Client(
+            status.Question(url, ("a",), 5.0, lambda host: "")
+        )
+        index.moves = {"a": f"http://127.0.0.1:{other.port}/simple/a/"}
+        monkeypatch.setattr(client, "_connect", _connect)
+        assert client.run() == {"found": {}}
+        assert other.users == [""]
+    assert index.users == [index.user]
+
+
+def _connect(url: str) -> tuple[http.client.HTTPConnection, str]:
+    """Connect to the host itself, which the sandbox does by its proxy."""
+    parts = urlsplit(url)
+    return http.client.HTTPConnection(parts.netloc), parts.path

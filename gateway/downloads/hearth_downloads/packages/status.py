@@ -157,9 +157,13 @@ class _Client:
                     self.found[name] = said
 
     def _ask(self, name: str) -> list[str]:
-        url = f"{self.question.index.rstrip('/')}/{name}/"
+        index, own = _split_user(self.question.index)
+        url = f"{index.rstrip('/')}/{name}/"
         for _ in range(REDIRECTS_MAX + 1):
             url, user = _split_user(url)
+            # The user of the index's URL goes to its own place alone.
+            if own and urlsplit(url)[:2] == urlsplit(index)[:2]:
+                user = own
             user = user or self.question.find_user(urlsplit(url).hostname or "")
             connection, target = self._connect(url)
             headers = {"Accept": _ACCEPT, "Accept-Encoding": "gzip"}
@@ -223,11 +227,16 @@ def _reason(error: Exception) -> str:
 def _read(response: http.client.HTTPResponse) -> list[str]:
     """Return status and reason of a page, "" where it has none."""
     text = response.read(PAGE_MAX + 1)
-    if response.headers.get("Content-Encoding", "").lower() == "gzip":
+    if response.length and len(text) <= PAGE_MAX:
+        raise _Flaw("its page has no end")
+    coding = response.headers.get("Content-Encoding", "").strip().lower()
+    if coding == "gzip":
         unpacker = zlib.decompressobj(31)
         text = unpacker.decompress(text, PAGE_MAX + 1)
-        if len(text) <= PAGE_MAX and not unpacker.eof:
-            raise _Flaw("its page has no end")
+        if len(text) <= PAGE_MAX and (not unpacker.eof or unpacker.unused_data):
+            raise _Flaw("its page has no end, or more than one")
+    elif coding not in ("", "identity"):
+        raise _Flaw("its page is coded in another way than was asked for")
     if len(text) > PAGE_MAX:
         raise _Flaw(f"its page has more than {PAGE_MAX} bytes")
     if "json" in response.headers.get("Content-Type", ""):
