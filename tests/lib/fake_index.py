@@ -159,6 +159,7 @@ class FakeIndex:
     redirect: Optional[str] = None  # where every request for a page is sent
     moves: dict[str, str] = field(default_factory=dict)  # pages, and where to
     status: int = 200  # of every page
+    failures: list[int] = field(default_factory=list)  # of the next; 0: cut
     statuses: dict[str, dict[str, str]] = field(default_factory=dict)  # PEP 792
     zips: bool = False  # pages are compressed
     user: str = ""  # "USER:PASSWORD" that each request needs
@@ -336,6 +337,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send(302, location=index.redirect)
         elif name in index.moves:
             self.send(302, location=index.moves[name])
+        elif index.failures:
+            failure = index.failures.pop(0)
+            if failure:
+                self.send(failure)
+            self.close_connection = not failure
         elif index.status != 200:
             self.send(index.status)
         elif name not in index.releases:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.client
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -210,7 +211,7 @@ def test_a_page_is_bounded(
 )
 def test_half_a_page_is_none(response: _Response) -> None:
     """The word may be in the other half."""
-    with pytest.raises(Exception, match="its page (has no end|is coded)"):
+    with pytest.raises(Exception, match=r"its page (has no end|is coded)"):
         status._read(response)  # type: ignore[arg-type]
 
 
@@ -239,7 +240,53 @@ def test_the_user_of_the_url_stays_on_its_own_host(
     assert index.users == [index.user]
 
 
-def _connect(url: str) -> tuple[http.client.HTTPConnection, str]:
+def _connect(url: str) -> http.client.HTTPConnection:
     """Connect to the host itself, which the sandbox does by its proxy."""
-    parts = urlsplit(url)
-    return http.client.HTTPConnection(parts.netloc), parts.path
+    return http.client.HTTPConnection(urlsplit(url).netloc)
+
+
+def _ask(
+    index: FakeIndex, monkeypatch: pytest.MonkeyPatch, *names: str
+) -> tuple[dict[str, Any], int]:
+    """Return what one thread finds, and how many connections it made.
+
+    It takes them for such with TLS, which are kept.
+    """
+    made = []
+
+    def connect(url: str) -> http.client.HTTPConnection:
+        made.append(url)
+        return _connect(url)
+
+    monkeypatch.setattr(status, "THREADS", 1)
+    url = index.url.replace("http:", "https:")
+    client = status._Client(status.Question(url, names, 5.0, lambda host: ""))
+    monkeypatch.setattr(client, "_connect", connect)
+    return client.run(), len(made)
+
+
+def test_a_connection_serves_many_pages(
+    index: FakeIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        index.releases[name] = []
+        index.statuses[name] = {"status": "archived"}
+    found = {name: ["archived", ""] for name in ("a", "b", "c")}
+    assert _ask(index, monkeypatch, *found) == ({"found": found}, 1)
+
+
+@pytest.mark.parametrize("failure", [503, 0])
+def test_a_page_is_asked_for_again(
+    index: FakeIndex, monkeypatch: pytest.MonkeyPatch, failure: int
+) -> None:
+    """Once, as uv does; a refusal is not asked for again."""
+    index.releases["a"] = []
+    index.failures = [failure]
+    assert _ask(index, monkeypatch, "a") == ({"found": {}}, 2)
+    index.failures = [failure, failure]
+    assert "fault" in _ask(index, monkeypatch, "a")[0]
+    index.failures = [403]
+    assert _ask(index, monkeypatch, "a") == (
+        {"fault": "a: it answers 403"},
+        1,
+    )

@@ -72,6 +72,14 @@ class _Flaw(Exception):
     """A page that cannot be read."""
 
 
+class _Busy(_Flaw):
+    """A server that may answer in a moment."""
+
+
+_AGAIN = (_Busy, ConnectionError, http.client.HTTPException, ssl.SSLEOFError)
+Kept = dict[tuple[str, ...], http.client.HTTPConnection]  # by scheme and place
+
+
 def find_statuses(
     uv: Uv, case: Case, names: Iterable[str]
 ) -> dict[str, Status]:
@@ -141,13 +149,15 @@ class _Client:
         return {"fault": self.fault} if self.fault else {"found": self.found}
 
     def _work(self) -> None:
+        # A connection costs a look-up of the name, and the handshake of TLS.
+        kept: Kept = {}
         while not self.fault:
             try:
                 name = self.names.get_nowait()
             except queue.Empty:
                 return
             try:
-                said = self._ask(name)
+                said = self._ask(name, kept)
             except MemoryError:
                 self.fault = f"{name}: its page is too large"
             except Exception as error:
@@ -156,7 +166,14 @@ class _Client:
                 if said[0]:
                     self.found[name] = said
 
-    def _ask(self, name: str) -> list[str]:
+    def _ask(self, name: str, kept: Kept) -> list[str]:
+        """Return what the page says; ask twice if it is not there, as uv."""
+        try:
+            return self._follow(name, kept)
+        except _AGAIN:
+            return self._follow(name, kept)
+
+    def _follow(self, name: str, kept: Kept) -> list[str]:
         index, own = _split_user(self.question.index)
         url = f"{index.rstrip('/')}/{name}/"
         for _ in range(REDIRECTS_MAX + 1):
@@ -165,42 +182,47 @@ class _Client:
             if own and urlsplit(url)[:2] == urlsplit(index)[:2]:
                 user = own
             user = user or self.question.find_user(urlsplit(url).hostname or "")
-            connection, target = self._connect(url)
+            place = urlsplit(url)[:2]
+            connection = kept.pop(place, None) or self._connect(url)
             headers = {"Accept": _ACCEPT, "Accept-Encoding": "gzip"}
             if user:
                 word = base64.b64encode(user.encode()).decode()
                 headers["Authorization"] = f"Basic {word}"
             try:
-                connection.request("GET", target, headers=headers)
+                connection.request("GET", _target(url), headers=headers)
                 response = connection.getresponse()
                 if response.status in _REDIRECTS:
                     url = urljoin(url, response.headers.get("Location", ""))
                     continue
                 if response.status != 200:
-                    raise _Flaw(f"it answers {response.status}")
-                return _read(response)
+                    raise (_Busy if response.status >= 500 else _Flaw)(
+                        f"it answers {response.status}"
+                    )
+                said = _read(response)
+                # The proxy takes one request of a connection without TLS.
+                if place[0] == "https" and response.isclosed():
+                    kept[place] = connection
+                return said
             finally:
-                connection.close()
+                if kept.get(place) is not connection:
+                    connection.close()
         raise _Flaw("it sends from one place to the next")
 
-    def _connect(self, url: str) -> tuple[http.client.HTTPConnection, str]:
-        """Return a connection through the proxy, and the request's target."""
+    def _connect(self, url: str) -> http.client.HTTPConnection:
+        """Return a connection through the proxy."""
         parts = urlsplit(url)
         if parts.scheme not in PORTS or not parts.hostname:
             raise _Flaw("it leads to what is no http or https URL")
-        port = parts.port or PORTS[parts.scheme]
         proxy = ("127.0.0.1", PROXY_PORT)
         timeout = self.question.timeout
         if parts.scheme == "http":
-            return http.client.HTTPConnection(*proxy, timeout=timeout), (
-                parts._replace(fragment="").geturl()
-            )
+            return http.client.HTTPConnection(*proxy, timeout=timeout)
         connection = http.client.HTTPSConnection(
             *proxy, timeout=timeout, context=self._context()
         )
+        port = parts.port or PORTS[parts.scheme]
         connection.set_tunnel(parts.hostname, port)
-        query = f"?{parts.query}" * bool(parts.query)
-        return connection, f"{parts.path or '/'}{query}"
+        return connection
 
     def _context(self) -> ssl.SSLContext:
         with self.lock:
@@ -209,6 +231,14 @@ class _Client:
                     cafile=find_certificates() or None
                 )
             return self.context
+
+
+def _target(url: str) -> str:
+    """Return a request's target; a proxy needs the whole URL of http."""
+    parts = urlsplit(url)._replace(fragment="")
+    if parts.scheme == "http":
+        return parts.geturl()
+    return f"{parts.path or '/'}{'?' * bool(parts.query)}{parts.query}"
 
 
 def _split_user(url: str) -> tuple[str, str]:
