@@ -13,6 +13,10 @@ from typing import Any
 
 import pytest
 from fake_index import FakeIndex
+from hearth_downloads.core.faults import Conflict
+from hearth_downloads.packages.job import Job
+from hearth_downloads.packages.rules import read_rules
+from hearth_downloads.packages.sentences import Case, explain
 from worker import PACKAGE, ROOT, Folder, Refusal
 
 OTHER = "1" * 32
@@ -485,6 +489,29 @@ def test_says_that_no_version_fits(folder: Folder, index: FakeIndex) -> None:
         folder.do("add", "a>=2")
     assert refused.value.ename == "PackagesConflict"
     assert "unsatisfiable" not in refused.value.text
+
+
+@pytest.mark.parametrize("steps", [1, 100, 10_000])
+def test_says_that_no_version_fits_after_a_long_search(steps: int) -> None:
+    """uv says megabytes then, whose beginning is not kept."""
+    said = "".join(
+        f"    ({one}) Because b=={one} depends on c>=3 and c==2, we can "
+        f"conclude that b=={one} cannot be used.\n"
+        for one in range(steps)
+    )
+    output = (
+        "error: No solution found when resolving dependencies:\n"
+        f"  cause: {said}    And because you require b, we can conclude that "
+        "your requirements are unsatisfiable.\n"
+    )[-(1 << 20) :]
+    rules = read_rules("https://pypi.example/simple", ())
+    case = Case(Job(profile="python3"), rules, {"c": "2"})
+    fault = explain(case, output, [])
+    assert isinstance(fault, Conflict)
+    assert fault.text.startswith("no version fits: ")
+    assert fault.text.endswith("The profile's Python has c 2, which stays.")
+    if steps != 100:
+        assert "And because you require b." in fault.text
 
 
 def test_builds_nothing(folder: Folder, index: FakeIndex) -> None:

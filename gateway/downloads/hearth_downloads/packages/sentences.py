@@ -56,7 +56,10 @@ _TAIL = re.compile(
     r",? we can conclude that your requirements are unsatisfiable\.?"
 )
 _FETCH = ("Request failed", "Failed to fetch", "error sending request")
+_UNSATISFIABLE = "your requirements are unsatisfiable"
+_SOLUTION = ("No solution found", "Failed to resolve", _UNSATISFIABLE)
 REASON_MAX = 600
+OUTPUT_MAX = 64 * 1024
 _REFUSALS = ("limit", "host", "address")
 _FAILURES = {
     "dial": "{place} cannot be reached: {reason}",
@@ -183,7 +186,8 @@ def explain(case: Case, output: str, reports: list[Report]) -> Fault:
     for report in sorted(reports, key=_rank):
         if report.kind in _REFUSALS:
             return _explain_refusal(case, report)
-    text = " ".join(clean(output, 64 * 1024).split())
+    # The end has the reason; a long search for versions says megabytes.
+    text = " ".join(clean(output[-OUTPUT_MAX:], OUTPUT_MAX).split())
     return (
         (_explain_offline(case, text) if case.job.offline else None)
         or _explain_files(text)
@@ -309,7 +313,7 @@ def _explain_solution(case: Case, text: str) -> Optional[Fault]:
             f"{_because_of(yanked[3] or '')}; ask for another version, or for "
             f"{pin} if it has to be that one"
         )
-    if "No solution found" in text or "Failed to resolve" in text:
+    if any(sign in text for sign in _SOLUTION):
         offline = f" {case.job.setting('offline')} is set: other versions than "
         offline += "those of the cache were not looked for."
         return Conflict(
@@ -330,9 +334,13 @@ def _advise(case: Case, found: str) -> str:
 
 def _because(case: Case, text: str) -> str:
     """Return uv's reasons without what is the same in all of them."""
-    text = text.partition(" cause: ")[2] or text
-    reason, *hints = text.split(" hint: ")
-    said = [clean(_TAIL.sub(".", reason).strip(), REASON_MAX)]
+    whole = text.partition(" cause: ")[2]
+    reason, *hints = (whole or text).split(" hint: ")
+    reason = _TAIL.sub(".", reason).strip()
+    said = [clean(reason, REASON_MAX)]
+    if not whole and len(reason) > REASON_MAX:
+        # Its beginning was cut off: what it ends with is nearer to the reason.
+        said = [f"… {reason[-REASON_MAX:].partition(' ')[2]}"]
     said += [
         f"The profile's Python has {name} {version}, which stays."
         for name, version in case.profile.items()
