@@ -424,6 +424,9 @@ def test_the_password_of_an_index_goes_to_the_worker_alone() -> None:
         file.chmod(0o644)
         said = fail(gateway, session, "humanize")
         assert f"{setting}: other users may read or write {file}" in said
+        # What is no longer wanted goes nevertheless.
+        gateway.json("packages", "remove", "--json", session.id, "humanize")
+        assert "credentials" not in gateway.notes()[-1]["job"]
         seen = [
             path
             for path in gateway.folder.rglob("*")

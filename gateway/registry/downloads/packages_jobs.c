@@ -270,8 +270,14 @@ static void note_refusal(const packages_jobs_t *self,
     packages_records_note(self->parts, &about, error);
 }
 
+static bool is_remove(const json_t *content)
+{
+    return strcmp(download_job_text(content, "order"), "remove") == 0;
+}
+
 /* Adds the users and passwords of the index to a job that may ask it. Returns
- * the error if there are none that can be used. */
+ * the error if there are none that can be used; but a package can be removed
+ * without them, because what stays comes from the cache. */
 static json_t *add_credentials(const profile_t *profile, json_t *job)
 {
     json_t *list = NULL;
@@ -281,9 +287,11 @@ static json_t *add_credentials(const profile_t *profile, json_t *job)
         || is_list(job))
         return NULL;
     if (packages_credentials_read(profile, &list, &fault) < 0)
-        return download_answer_error(&packages_kind, "Failed",
-                                     "profile/%s/packages/credentials: %s",
-                                     profile->name, fault.text);
+        return is_remove(job) ? NULL
+                              : download_answer_error(
+                                  &packages_kind, "Failed",
+                                  "profile/%s/packages/credentials: %s",
+                                  profile->name, fault.text);
     json_object_set_new(job, "credentials", list);
     return NULL;
 }
