@@ -157,7 +157,6 @@ class FakeIndex:
     says_times: bool = True  # else the index has no upload times
     html: bool = False  # PEP 503 instead of PEP 691
     redirect: Optional[str] = None  # where every request for a page is sent
-    moves: dict[str, str] = field(default_factory=dict)  # pages, and where to
     status: int = 200  # of every page
     failures: list[int] = field(default_factory=list)  # of the next; 0: cut
     statuses: dict[str, dict[str, str]] = field(default_factory=dict)  # PEP 792
@@ -335,8 +334,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         index = self.server.index
         if index.redirect:
             self.send(302, location=index.redirect)
-        elif name in index.moves:
-            self.send(302, location=index.moves[name])
         elif index.failures:
             failure = index.failures.pop(0)
             if failure:

@@ -215,31 +215,6 @@ def test_half_a_page_is_none(response: _Response) -> None:
         status._read(response)  # type: ignore[arg-type]
 
 
-def test_the_user_of_the_url_stays_on_its_own_host(
-    folder: Folder, index: FakeIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """uv sends it again, too, where the index leads to a page of its own."""
-    index.add("a", "1")
-    index.user = "agents:pa55"
-    index.moves = {"a": "/simple/b/"}
-    index.releases["b"] = index.releases["a"]
-    index.statuses["b"] = {"status": "archived"}
-    url = index.url.replace("http://", f"http://{index.user}@")
-    (note,) = folder.do("add", "a", index=url)["notes"]
-    assert note.startswith("a is archived")
-    index.users.clear()
-    with FakeIndex() as other:
-        other.releases["a"] = index.releases["a"]
-        client = status._Client(
-            status.Question(url, ("a",), 5.0, lambda host: "")
-        )
-        index.moves = {"a": f"http://127.0.0.1:{other.port}/simple/a/"}
-        monkeypatch.setattr(client, "_connect", _connect)
-        assert client.run() == {"found": {}}
-        assert other.users == [""]
-    assert index.users == [index.user]
-
-
 def _connect(url: str) -> http.client.HTTPConnection:
     """Connect to the host itself, which the sandbox does by its proxy."""
     return http.client.HTTPConnection(urlsplit(url).netloc)

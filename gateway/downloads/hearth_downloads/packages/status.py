@@ -174,13 +174,9 @@ class _Client:
             return self._follow(name, kept)
 
     def _follow(self, name: str, kept: Kept) -> list[str]:
-        index, own = _split_user(self.question.index)
-        url = f"{index.rstrip('/')}/{name}/"
+        url = f"{self.question.index.rstrip('/')}/{name}/"
         for _ in range(REDIRECTS_MAX + 1):
             url, user = _split_user(url)
-            # The user of the index's URL goes to its own place alone.
-            if own and urlsplit(url)[:2] == urlsplit(index)[:2]:
-                user = own
             user = user or self.question.find_user(urlsplit(url).hostname or "")
             place = urlsplit(url)[:2]
             connection = kept.pop(place, None) or self._connect(url)
