@@ -276,8 +276,8 @@ static bool is_remove(const json_t *content)
 }
 
 /* Adds the users and passwords of the index to a job that may ask it. Returns
- * the error if there are none that can be used; but a package can be removed
- * without them, because what stays comes from the cache. */
+ * the error if none can be used. A package is removed without them: what stays
+ * comes from the cache. */
 static json_t *add_credentials(const profile_t *profile, json_t *job)
 {
     json_t *list = NULL;
