@@ -325,6 +325,20 @@ def test_a_note_that_no_request_has_room_for(
     assert missing["why"] == ("its note has more than 1 MiB, which is the most")
 
 
+@pytest.mark.parametrize("member", ["arguments", "result"])
+def test_a_note_deeper_than_a_request_may_be(
+    outside: Outside, gateway: Gateway, member: str
+) -> None:
+    deep: list[Any] = []
+    for _ in range(128):
+        deep = [deep]
+    call: dict[str, Any] = {"name": "hearth:fetch", "arguments": {}}
+    call[member] = {"url": "u", "x": deep}
+    path = write_notebook(outside, {"cell_type": "markdown"}, call=call)
+    [missing] = replay(gateway, path, status=1)["missing"]
+    assert missing["why"].startswith("its note cannot be sent: ")
+
+
 @pytest.mark.parametrize("place", ["arguments", "result", "offer"])
 def test_a_recorded_answer_cannot_stand_for_a_file(
     outside: Outside, gateway: Gateway, place: str
