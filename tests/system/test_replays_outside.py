@@ -502,6 +502,23 @@ def test_a_revival_brings_what_is_missing(
     session.delete()
 
 
+def test_a_revival_brings_what_came_last_to_a_path(
+    outside: Outside, gateway: Gateway
+) -> None:
+    session = gateway.create()
+    for name, content in (("first", OLD), ("second", NEW)):
+        outside.files.put(f"/{name}", content)
+        url = outside.files.url(f"/{name}")
+        gateway.json("fetch", "--json", session.id, url, "--into", "same.csv")
+    run(session, "print(open('same.csv').read())")
+    (session.workspace / "same.csv").unlink()
+    session.delete()
+    report = revive(gateway, session)
+    assert (report["same"], report["missing"]) == (1, [])
+    assert (session.workspace / "same.csv").read_bytes() == NEW
+    session.delete()
+
+
 def test_a_revival_goes_on_and_names_what_is_missing(
     outside: Outside, gateway: Gateway
 ) -> None:

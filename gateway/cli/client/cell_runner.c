@@ -27,6 +27,7 @@ struct cell_runner {
     bool (*goes_on)(void *arg);
     client_t *client;          /* owned */
     output_printer_t *outputs; /* owned; of the running cell */
+    json_t *brought;           /* owned; the paths that bring has filled */
     json_t *displays;          /* owned; display_id -> outputs that show it */
     char *request;             /* owned; id of the running request */
     json_t *reply;             /* owned; content, once it came */
@@ -49,6 +50,7 @@ void cell_runner_destroy(cell_runner_t **self_p)
     json_decref(self->figures);
     json_decref(self->reply);
     json_decref(self->displays);
+    json_decref(self->brought);
     free(self->request);
     free(self->name);
     free(self->session);
@@ -71,6 +73,7 @@ int cell_runner_new(management_client_t *management, const json_t *session,
     self->name = mem_text(client);
     self->is_revival = is_revival;
     self->goes_on = goes_on;
+    self->brought = json_object();
     self->displays = json_object();
     r = client_new(member_text(session, "connection_file"), &self->client,
                    fault);
@@ -309,13 +312,15 @@ static int restart(void *arg, fault_t *fault)
 /* ---- what came from outside ---- */
 
 /* Returns true if what a call had brought is left as it is. A revived session
- * has its workspace, and what is in it may have been worked on since. */
+ * has its workspace, and what is in it may have been worked on since. But what
+ * an earlier call has brought just now is replaced, as it was then. */
 static bool is_left(const cell_runner_t *self, const json_t *call)
 {
     const json_t *result = json_object_get(call, "result");
     const char *path = member_text(result, "path");
+    bool is_kept = self->is_revival && !json_object_get(self->brought, path);
 
-    return *path && (self->is_revival || json_object_get(result, "commit"))
+    return *path && (is_kept || json_object_get(result, "commit"))
            && outside_client_exists(self->management, self->session, path);
 }
 
@@ -371,8 +376,12 @@ static char *bring(void *arg, const json_t *call)
                         "replay the session itself");
     if (is_left(self, call))
         return NULL;
-    if (ask_again(self, call) == GATEWAY_EXIT_OK)
+    if (ask_again(self, call) == GATEWAY_EXIT_OK) {
+        json_object_set_new(
+            self->brought, member_text(json_object_get(call, "result"), "path"),
+            json_true());
         return NULL;
+    }
     failure = management_client_failure(self->management);
     return mem_text(member_text(failure, "evalue"));
 }
