@@ -428,6 +428,19 @@ def test_an_interrupt_ends_what_is_brought(
     session.delete()
 
 
+def test_a_bisection_names_what_is_missing(
+    outside: Outside, gateway: Gateway
+) -> None:
+    call = {"name": "hearth:fetch", "arguments": {"order": "fetch", "url": "u"}}
+    path = write_notebook(outside, {"cell_type": "markdown"}, call=call)
+    options = ("notebook", "bisect", "--expr", "True", path)
+    done = gateway.run(*options)
+    assert "cannot be had again: u: the URL must begin" in done.stdout
+    done = gateway.run(*options, "--json")
+    [missing] = json.loads(done.stdout)["missing"]
+    assert missing["what"] == "u"
+
+
 # ---- policy ----
 
 

@@ -207,16 +207,23 @@ static bool on_probe(replay_step_t *step, void *arg)
     return !replay_session_is_interrupted();
 }
 
+static void on_missing_of_probe(const replay_missing_t *missing, void *arg)
+{
+    const bisect_t *self = arg;
+
+    replay_session_print_missing(self->session_run, missing);
+}
+
 static void print_bisect_json(const bisect_t *self)
 {
-    json_auto_t *document =
-        json_pack("{s:s, s:b, s:o, s:s?, s:s?, s:O}", "expression",
-                  self->expression, "held", self->has_held, "failed_at",
-                  self->failed_at ? json_integer((json_int_t) self->failed_at)
-                                  : json_null(),
-                  "id", self->id, "error",
-                  self->failed_at ? self->error : self->last_error, "cells",
-                  self->session_run->cells);
+    json_auto_t *document = json_pack(
+        "{s:s, s:b, s:o, s:s?, s:s?, s:O, s:O}", "expression", self->expression,
+        "held", self->has_held, "failed_at",
+        self->failed_at ? json_integer((json_int_t) self->failed_at)
+                        : json_null(),
+        "id", self->id, "error",
+        self->failed_at ? self->error : self->last_error, "cells",
+        self->session_run->cells, "missing", self->session_run->missing);
 
     json_print(document);
 }
@@ -275,6 +282,7 @@ static gateway_exit_t probe(replay_session_t *session_run,
 
     options.compare = not_compared;
     options.on_step = on_probe;
+    options.on_missing = on_missing_of_probe;
     options.arg = &self;
     status = replay_run(notebook, &self.runner, &options, &summary, &fault) < 0
                  ? complain(GATEWAY_EXIT_FAILED, "%s", fault.text)
