@@ -207,6 +207,13 @@ def test_what_is_kept_may_be_broken(job: Job) -> None:
         assert named(job, "one") == "MAL-2026-1"
 
 
+def test_one_odd_record_hides_no_other(job: Job) -> None:
+    odd = [record("-a"), {"id": "MAL-2", "affected": [{"ranges": []}]}]
+    marked = "\ufeff" + json.dumps(record("marked"))
+    dump(Path(job.advisories), *odd, record("one"), marked)
+    assert named(job, "one") == named(job, "marked") == "MAL-2026-1"
+
+
 @pytest.mark.parametrize(
     ("records", "says"),
     [
@@ -217,8 +224,9 @@ def test_what_is_kept_may_be_broken(job: Job) -> None:
         (["[" * 100_000], "is no JSON"),
         ([record("ok"), "[]"], "record pypi/MAL-1.json has not the form"),
         (["{}"], "has not the form of OSV"),
-        ([{"id": "MAL-1", "affected": [{}]}], "has not the form of OSV"),
-        ([record("../a")], "has not the form of OSV"),
+        ([{"id": "MAL-1", "affected": [{}]}], "none of its 1 records"),
+        ([record("../a"), record("-a"), record("ä")], "none of its 3"),
+        ([{"id": "MAL-1", "affected": ["a"]}], "has not the form of OSV"),
         ([record("a", versions=[1])], "has not the form"),  # type: ignore[list-item]
         ([record("a", ranges=[{"type": "ECOSYSTEM"}])], "has not the form"),
         (

@@ -104,6 +104,11 @@ def test_an_index_cannot_show_a_password(
     closed.add("bad", "1")
     closed.statuses["bad"] = {"status": "quarantined", "reason": "pa55!"}
     assert refuse(folder, "bad").text.endswith("in quarantine: ***!")
+    # A word of hearth's own, or of the request, does not show what is one.
+    for word in ("index", "unknown"):
+        folder.settings["credentials"] = [user(password=word)]
+        closed.user = f"agents:{word}"
+        assert "***" not in refuse(folder, "unknown").text
     assert "pa55" not in repr(Job(credentials=(user(password="pa55"),)))
 
 
@@ -155,3 +160,5 @@ def test_the_status_is_asked_for_with_its_hosts_password() -> None:
     assert job.find_user("index.example") == f"agents:{PASSWORD}"
     assert job.find_user("files.example") == ""
     assert job.hide(f"a {PASSWORD} b") == "a *** b"
+    asks = Job(credentials=job.credentials, names=["b", f"{PASSWORD}>1"])
+    assert asks.hide(f"a {PASSWORD} b") == f"a {PASSWORD} b"

@@ -254,7 +254,7 @@ def _read_record(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
     if len(text) > RECORD_MAX:
         raise _Flaw(f"its record {name} has more than {RECORD_MAX} bytes")
     try:
-        return json.loads(text)
+        return json.loads(text.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise _Flaw(f"its record {name} is no JSON") from None
 
@@ -265,12 +265,16 @@ def _add(found: dict[str, list[Any]], record: Any, filename: str) -> None:
         if not id_.startswith(BEGINNING) or record.get("withdrawn"):
             return
         for affected in record.get("affected") or ():
-            package = affected["package"]
-            # The part after a colon would name another index.
-            if package["ecosystem"].partition(":")[0] != ECOSYSTEM:
+            package = affected.get("package")
+            # Without one it is about commits. The part after a colon would
+            # name another index.
+            if (
+                not package
+                or package["ecosystem"].partition(":")[0] != ECOSYSTEM
+            ):
                 continue
             if not is_name(package["name"]):
-                raise ValueError
+                continue  # no index has such a project
             entry = [clean(id_, _ID_MAX), *_read_affected(affected)]
             found.setdefault(normalise(package["name"]), []).append(entry)
     except (AttributeError, KeyError, TypeError, ValueError):

@@ -160,7 +160,7 @@ class _Change:
     ) -> bytes:
         self.gateway.progress(f"resolving {len(requested)} requirements")
         pins = resolver.resolve(requested, self.before.resolved, new)
-        self.notes = [self.job.hide(note) for note in resolver.notes]
+        self.notes = resolver.notes
         packages = to_packages(pins, requested, self.before)
         resolved = self.stage.read("resolved.txt")
         if self._has(packages):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hearth_downloads.core.faults import Fault
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.packages.generations import Generations
 from hearth_downloads.packages.job import Job
@@ -17,7 +16,4 @@ def do(job: Job, gateway: Gateway) -> bytes:
     # Most of a list's time would be the import of what only a change needs.
     from hearth_downloads.packages.change import change
 
-    try:
-        return change(job, gateway)
-    except Fault as fault:
-        raise type(fault)(job.hide(fault.text)) from None
+    return change(job, gateway)

@@ -97,9 +97,9 @@ def find_statuses(
     try:
         answer = json.loads(uv.stage.read(FILENAME))
         if "fault" in answer:
-            raise _find_fault(uv, case, str(answer["fault"]))
+            raise _find_fault(uv, case, job.hide(str(answer["fault"])))
         return {
-            name: Status(clean(word, 40), clean(reason, REASON_MAX))
+            name: Status(clean(word, 40), clean(job.hide(reason), REASON_MAX))
             for name, (word, reason) in answer["found"].items()
         }
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -95,7 +95,7 @@ class Uv:
         result = self.sandbox.run(self.gateway, program)
         self.growth.measure()
         self.reports = self.proxy.reports()
-        return result
+        return Result(result.code, self.job.hide(result.output))
 
     def _become(self, arguments: list[str]) -> NoReturn:
         # In the sandbox's own /tmp: in no argument, and on no disk.
