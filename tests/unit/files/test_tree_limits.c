@@ -45,8 +45,8 @@ static void an_announcement_is_two_numbers(void **state)
         "{\"path\":\"r\",\"usage\":{\"bytes\":-1,\"files\":1}}",
         "{\"path\":\"r\",\"usage\":{\"bytes\":1,\"files\":-1}}",
         "{\"path\":\"r\",\"usage\":{\"bytes\":1.5,\"files\":1}}",
-        "{\"path\":\"r\",\"usage\":{\"bytes\":1152921504606846977,\"files\":1}"
-        "}",
+        ("{\"path\":\"r\",\"usage\":{\"bytes\":1152921504606846977,\"files\":1}"
+         "}"),
         "{\"path\":\"r\",\"usage\":{\"bytes\":1,\"files\":1099511627777}}",
     };
 
