@@ -60,22 +60,20 @@ void cell_runner_destroy(cell_runner_t **self_p)
     *self_p = NULL;
 }
 
-int cell_runner_new(management_client_t *management, const json_t *session,
-                    const char *client, bool is_revival,
-                    bool (*goes_on)(void *arg), cell_runner_t **ret_runner,
+int cell_runner_new(const cell_runner_how_t *how, cell_runner_t **ret_runner,
                     fault_t *fault)
 {
     cleanup_cell_runner cell_runner_t *self = mem_new(sizeof *self);
     int r;
 
-    self->management = management;
-    self->session = mem_text(member_text(session, "id"));
-    self->name = mem_text(client);
-    self->is_revival = is_revival;
-    self->goes_on = goes_on;
+    self->management = how->management;
+    self->session = mem_text(member_text(how->session, "id"));
+    self->name = mem_text(how->client);
+    self->is_revival = how->is_revival;
+    self->goes_on = how->goes_on;
     self->brought = json_object();
     self->displays = json_object();
-    r = client_new(member_text(session, "connection_file"), &self->client,
+    r = client_new(member_text(how->session, "connection_file"), &self->client,
                    fault);
     if (r < 0)
         return r;

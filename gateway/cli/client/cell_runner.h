@@ -12,14 +12,20 @@
 
 typedef struct cell_runner cell_runner_t;
 
-/* Connects to a session. `session` is its description by the gateway.
- * `management` is borrowed: while no message comes, the runner asks it if the
- * session still exists. `is_revival`: the cells are recorded ones of this
- * session. `goes_on`, with NULL, is called while something is brought from
- * outside; false ends the wait for it. It may be NULL. */
-int cell_runner_new(management_client_t *management, const json_t *session,
-                    const char *client, bool is_revival,
-                    bool (*goes_on)(void *arg), cell_runner_t **ret_runner,
+typedef struct {
+    /* Is asked whether the session still exists while no message comes; lent
+     * for the runner's life. */
+    management_client_t *management;
+    const json_t *session; /* its description by the gateway; borrowed */
+    const char *client;    /* the name of this client; borrowed */
+    bool is_revival;       /* the cells are recorded ones of this session */
+    /* Called with NULL while something is brought from outside; false ends the
+     * wait for it. May be NULL. */
+    bool (*goes_on)(void *arg);
+} cell_runner_how_t;
+
+/* Connects to a session. */
+int cell_runner_new(const cell_runner_how_t *how, cell_runner_t **ret_runner,
                     fault_t *fault);
 void cell_runner_destroy(cell_runner_t **self_p);
 #define cleanup_cell_runner CLEANUP(cell_runner_destroy)

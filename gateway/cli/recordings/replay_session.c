@@ -184,13 +184,16 @@ static bool goes_on(void *arg)
 gateway_exit_t replay_session_connect(replay_session_t *self,
                                       const char *client, bool is_revival)
 {
+    const cell_runner_how_t how = {.management = self->management,
+                                   .session = self->session,
+                                   .client = client,
+                                   .is_revival = is_revival,
+                                   .goes_on = goes_on};
     fault_t fault = {0};
 
     self->cells = json_array();
     self->missing = json_array();
-    if (cell_runner_new(self->management, self->session, client, is_revival,
-                        goes_on, &self->runner, &fault)
-        < 0)
+    if (cell_runner_new(&how, &self->runner, &fault) < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     kernel_client_catch_signals(on_signal);
     return GATEWAY_EXIT_OK;
