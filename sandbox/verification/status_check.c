@@ -16,13 +16,14 @@ static bool status_value(const char *status, const char *name, char *ret_text,
 {
     size_t length = strlen(name);
 
-    for (const char *line = status; line != NULL;
-         line = strchr(line, '\n'), line += line != NULL)
+    for (const char *line = status; *line; line += strcspn(line, "\n")) {
+        line += *line == '\n';
         if (strncmp(line, name, length) == 0 && line[length] == ':') {
             line += length + 1 + strspn(line + length + 1, "\t ");
             snprintf(ret_text, size, "%.*s", (int) strcspn(line, "\n"), line);
             return true;
         }
+    }
     return false;
 }
 
