@@ -1,50 +1,15 @@
 /* /api/sessions: the path of a document and the kernel that runs for it, as
  * Jupyter's clients define them. They are kept in
  * gateway/http/subscriptions/resume_state.c. */
+#include "gateway/http/api/document_change.h"
+#include "gateway/http/api/document_note.h"
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/api/route.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/subscriptions/resume_state.h"
 #include "gateway/http/subscriptions/subscription.h"
 
-#include <sodium.h>
-
 #include <string.h>
-
-static void answer_unknown(exchange_t *exchange)
-{
-    exchange_fail(exchange, 404, "Session not found: session_id=%.100s",
-                  exchange->request.parameters[0]);
-}
-
-/* Returns the note that the first parameter names. NULL if no session has this
- * id; the request is then answered. */
-static json_t *find(exchange_t *exchange)
-{
-    json_t *note = json_object_get(exchange->http->kept.sessions,
-                                   exchange->request.parameters[0]);
-
-    if (!note)
-        answer_unknown(exchange);
-    return note;
-}
-
-/* Returns the model of a note; `kernel` is taken. */
-static json_t *model(const json_t *note, json_t *kernel)
-{
-    json_t *whole =
-        json_pack("{s:s,s:s,s:s,s:s,s:o}", "id", model_text(note, "id"), "path",
-                  model_text(note, "path"), "name", model_text(note, "name"),
-                  "type", model_text(note, "type"), "kernel", kernel);
-
-    if (strcmp(model_text(note, "type"), "notebook") == 0)
-        json_object_set_new(whole, "notebook",
-                            json_pack("{s:s,s:s}", "path",
-                                      model_text(note, "path"), "name",
-                                      model_text(note, "name")));
-    return whole;
-}
 
 static const json_t *find_kernel(const json_t *reply, const char *id)
 {
@@ -73,7 +38,8 @@ static void on_list(exchange_t *exchange, const json_t *reply)
         if (session)
             json_array_append_new(
                 models,
-                model(note, jupyter_model_kernel(exchange->http, session)));
+                document_note_model(
+                    note, jupyter_model_kernel(exchange->http, session)));
         else
             json_object_del(exchange->http->kept.sessions, id);
     }
@@ -87,446 +53,10 @@ static void list(exchange_t *exchange)
                             on_list);
 }
 
-/* --- What the registry replies about a kernel --- */
-
-/* Returns the session of a reply if it has this id and is alive, else NULL. */
-static const json_t *alive(const json_t *reply, const char *id)
-{
-    const json_t *session = model_asked(reply, id);
-
-    return session && !model_is_gone(session) ? session : NULL;
-}
-
-/* Returns true if the reply shows whether the kernel exists. Returns false
- * after an error, and the request was then answered. */
-static bool is_conclusive(exchange_t *exchange, const json_t *reply)
-{
-    static const char *const names[] = {"UnknownSession", "SessionGone",
-                                        "AmbiguousSession"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(model_text(reply, "ename"), names[i]) == 0)
-            return true;
-    return registry_client_is_ok(exchange, reply);
-}
-
-static void forget(exchange_t *exchange)
-{
-    json_object_del(exchange->http->kept.sessions,
-                    exchange->request.parameters[0]);
-    resume_state_save(exchange->http);
-}
-
-/* Shows the kernel that the second parameter names from now on: the note may
- * have another kernel when the answer comes. */
-static void show_kernel(exchange_t *exchange, const char *kernel,
-                        registry_client_reply_fn *fn)
-{
-    free(exchange->request.parameters[1]);
-    exchange->request.parameters[1] = mem_text(kernel);
-    registry_client_ask(exchange, "session_show_request",
-                        json_pack("{s:s}", "id", kernel), fn);
-}
-
-/* Returns the kernel of the first parameter's note, as the reply has it. NULL
- * if the request was answered, or `fn` asks again. `ret_is_gone` is set if
- * there is no note any more because its kernel has ended. */
-static const json_t *note_kernel(exchange_t *exchange, const json_t *reply,
-                                 registry_client_reply_fn *fn,
-                                 bool *ret_is_gone)
-{
-    const json_t *note = json_object_get(exchange->http->kept.sessions,
-                                         exchange->request.parameters[0]);
-    const char *kernel = model_text(note, "kernel");
-
-    *ret_is_gone = false;
-    if (!is_conclusive(exchange, reply))
-        return NULL;
-    if (note && strcmp(kernel, exchange->request.parameters[1]) != 0) {
-        show_kernel(exchange, kernel, fn);
-        return NULL;
-    }
-    const json_t *session = note ? alive(reply, kernel) : NULL;
-    *ret_is_gone = !session;
-    if (note && !session)
-        forget(exchange);
-    return session;
-}
-
-static void answer_with(exchange_t *exchange, const json_t *note,
-                        const json_t *session)
-{
-    bool is_new = exchange->request.method == METHOD_POST;
-
-    if (is_new)
-        exchange_header(exchange, "Location", "%s/api/sessions/%s",
-                        exchange->http->base, model_text(note, "id"));
-    exchange_json(exchange, is_new ? 201 : 200,
-                  model(note, jupyter_model_kernel(exchange->http, session)));
-}
-
-static void on_show(exchange_t *exchange, const json_t *reply)
-{
-    bool is_gone;
-    const json_t *session = note_kernel(exchange, reply, on_show, &is_gone);
-
-    if (session)
-        answer_with(exchange, find(exchange), session);
-    else if (is_gone)
-        answer_unknown(exchange);
-}
-
-static void show(exchange_t *exchange)
-{
-    const json_t *note = find(exchange);
-
-    if (note)
-        show_kernel(exchange, model_text(note, "kernel"), on_show);
-}
-
-/* --- Making and changing. A note stays unchanged until its new kernel is known
- * to exist; until then the exchange's task has the change --- */
-
-static void end_change(void **self_p)
-{
-    json_decref(*self_p);
-    *self_p = NULL;
-}
-
-static void on_dropped(exchange_t *exchange, const json_t *reply)
-{
-    (void) exchange;
-    (void) reply;
-}
-
-/* Returns true if a document has that kernel. */
-static bool has_document(const http_t *http, const char *kernel)
-{
-    json_t *note;
-    const char *id;
-
-    json_object_foreach(http->kept.sessions, id, note)
-    {
-        if (strcmp(model_text(note, "kernel"), kernel) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Ends a kernel that no document has. The request was answered: no client waits
- * for the end. */
-static void drop_kernel(exchange_t *exchange, const char *kernel)
-{
-    if (!has_document(exchange->http, kernel))
-        registry_client_ask(exchange, "session_delete_request",
-                            json_pack("{s:s}", "id", kernel), on_dropped);
-}
-
-static void on_replaced(exchange_t *exchange, const json_t *session)
-{
-    (void) session;
-    show(exchange);
-}
-
-/* The old kernel is being ended, or did not exist any more. If its end was
- * reported before, the second parameter is already the new kernel. */
-static void on_replacing(exchange_t *exchange, const json_t *reply)
-{
-    if (strcmp(model_text(reply, "status"), "ok") == 0
-        || strcmp(exchange->request.parameters[1],
-                  model_text(exchange->task, "replaced"))
-               != 0)
-        return;
-    subscription_forget(exchange);
-    show(exchange);
-}
-
-/* Ends the former kernel of a document and answers when it has ended. A client
- * that lists kernels after the answer finds only the new one. */
-static void replace_kernel(exchange_t *exchange, const char *kernel)
-{
-    json_object_set_new(exchange->task, "replaced", json_string(kernel));
-    free(exchange->request.parameters[1]);
-    exchange->request.parameters[1] = mem_text(kernel);
-    if (jupyter_model_await(exchange, kernel, AWAIT_END, on_replaced))
-        registry_client_ask(exchange, "session_delete_request",
-                            json_pack("{s:s}", "id", kernel), on_replacing);
-}
-
-static json_t *note_of_path(const http_t *http, const char *path)
-{
-    json_t *note;
-    const char *id;
-
-    json_object_foreach(http->kept.sessions, id,
-                        note) if (strcmp(model_text(note, "path"), path)
-                                  == 0) return note;
-    return NULL;
-}
-
-static char *new_id(void)
-{
-    uint8_t b[16];
-
-    randombytes_buf(b, sizeof b);
-    return mem_format("%02x%02x%02x%02x-%02x%02x-4%1x%02x-a%1x%02x-"
-                      "%02x%02x%02x%02x%02x%02x",
-                      b[0], b[1], b[2], b[3], b[4], b[5], b[6] & 15, b[7],
-                      b[8] & 15, b[9], b[10], b[11], b[12], b[13], b[14],
-                      b[15]);
-}
-
-static void on_known(exchange_t *exchange, const json_t *reply);
-
-static void use_note(exchange_t *exchange, const json_t *note)
-{
-    free(exchange->request.parameters[0]);
-    exchange->request.parameters[0] = mem_text(model_text(note, "id"));
-    show_kernel(exchange, model_text(note, "kernel"), on_known);
-}
-
-/* The new note has its kernel. Another client may have made a note with the
- * same path meanwhile. */
-static void finish_new(exchange_t *exchange, const json_t *session,
-                       bool is_made)
-{
-    json_t *change = exchange->task;
-    const json_t *other =
-        note_of_path(exchange->http, model_text(change, "path"));
-
-    if (other) {
-        use_note(exchange, other);
-        if (is_made)
-            drop_kernel(exchange, model_text(session, "id"));
-        return;
-    }
-    json_object_set(exchange->http->kept.sessions, model_text(change, "id"),
-                    change);
-    resume_state_save(exchange->http);
-    answer_with(exchange, change, session);
-}
-
-static void finish(exchange_t *exchange, const json_t *session, bool is_made)
-{
-    json_t *note = json_object_get(exchange->http->kept.sessions,
-                                   exchange->request.parameters[0]);
-    cleanup_free char *before = mem_text(model_text(note, "kernel"));
-
-    if (exchange->request.method == METHOD_POST) {
-        finish_new(exchange, session, is_made);
-        return;
-    }
-    if (!note) {
-        answer_unknown(exchange);
-        if (is_made)
-            drop_kernel(exchange, model_text(session, "id"));
-        return;
-    }
-    json_object_update(note, exchange->task);
-    resume_state_save(exchange->http);
-    if (is_made && !has_document(exchange->http, before))
-        replace_kernel(exchange, before);
-    else
-        answer_with(exchange, note, session);
-}
-
-static void on_made(exchange_t *exchange, const json_t *reply)
-{
-    const json_t *session = json_object_get(reply, "session");
-
-    if (!registry_client_is_ok(exchange, reply))
-        return;
-    json_object_set(exchange->task, "kernel", json_object_get(session, "id"));
-    finish(exchange, session, true);
-}
-
-static void on_joined(exchange_t *exchange, const json_t *reply)
-{
-    const char *id = model_text(exchange->task, "kernel");
-
-    if (!is_conclusive(exchange, reply))
-        return;
-    const json_t *session = alive(reply, id);
-    if (session)
-        finish(exchange, session, false);
-    else
-        exchange_fail(exchange, 400, "No such kernel: %.100s", id);
-}
-
-/* Refuses a profile. The body is Jupyter Server's: JupyterLab shows
- * `short_message` as a title. */
-static void refuse_profile(exchange_t *exchange, const char *name)
-{
-    char message[512], title[256];
-
-    snprintf(message, sizeof message,
-             "The '%.100s' kernel is not available. Please pick another "
-             "suitable kernel instead, or install that kernel.",
-             name);
-    snprintf(title, sizeof title, "%.100s not found", name);
-    exchange_json(exchange, 501,
-                  json_pack("{s:s,s:s,s:s}", "message", message,
-                            "short_message", title, "reason",
-                            status_text(501)));
-}
-
-/* Finds the kernel for the change: an existing one, or a new one. */
-static void find_kernel_for(exchange_t *exchange, const json_t *body)
-{
-    const json_t *kernel = json_object_get(body, "kernel");
-    const char *id = model_text(kernel, "id");
-    const char *name = model_text(kernel, "name");
-
-    if (*id) {
-        json_object_set_new(exchange->task, "kernel", json_string(id));
-        show_kernel(exchange, id, on_joined);
-        return;
-    }
-    if (!jupyter_model_has_profile(exchange->http, name)) {
-        refuse_profile(exchange, name);
-        return;
-    }
-    json_t *content = jupyter_model_creation(exchange, body, name);
-    if (content)
-        registry_client_ask(exchange, "session_create_request", content,
-                            on_made);
-}
-
-/* --- Making --- */
-
-/* Reads the old form of the body: {"notebook": {"path"}}. */
-static const char *body_text(const json_t *body, const char *name)
-{
-    const char *text = model_text(body, name);
-    const json_t *notebook = json_object_get(body, "notebook");
-
-    if (*text || !json_is_object(notebook))
-        return text;
-    return strcmp(name, "type") == 0 ? "notebook" : model_text(notebook, name);
-}
-
-/* Checks the types of the body's members; false if one is wrong, and the
- * request was then answered. */
-static bool check_body(exchange_t *exchange, const json_t *body)
-{
-    static const char *const texts[] = {"path", "name", "type", NULL};
-    static const char *const of_kernel[] = {"id", "name", NULL};
-    const json_t *kernel = json_object_get(body, "kernel");
-
-    if (kernel && !json_is_object(kernel) && !json_is_null(kernel)) {
-        exchange_fail(exchange, 400, "kernel must be an object");
-        return false;
-    }
-    return jupyter_model_are_texts(exchange, body, texts)
-           && jupyter_model_are_texts(exchange, kernel, of_kernel)
-           && jupyter_model_are_texts(exchange,
-                                      json_object_get(body, "notebook"), texts);
-}
-
-/* Makes the note; the body was checked before. */
-static void make(exchange_t *exchange)
-{
-    json_auto_t *body = NULL;
-
-    if (!exchange_read_object(exchange, &body))
-        return;
-    free(exchange->request.parameters[0]);
-    exchange->request.parameters[0] = new_id();
-    exchange_keep(exchange,
-                  json_pack("{s:s,s:s,s:s,s:s,s:s}", "id",
-                            exchange->request.parameters[0], "path",
-                            body_text(body, "path"), "name",
-                            body_text(body, "name"), "type",
-                            body_text(body, "type"), "kernel", ""),
-                  end_change);
-    find_kernel_for(exchange, body);
-}
-
-/* The path already has a note, whose kernel may have ended. */
-static void on_known(exchange_t *exchange, const json_t *reply)
-{
-    bool is_gone;
-    const json_t *session = note_kernel(exchange, reply, on_known, &is_gone);
-
-    if (session)
-        answer_with(exchange, find(exchange), session);
-    else if (is_gone)
-        make(exchange);
-}
-
-static void create(exchange_t *exchange)
-{
-    json_auto_t *body = NULL;
-
-    if (!exchange_read_object(exchange, &body))
-        return;
-    if (!json_object_size(body)) {
-        exchange_fail(exchange, 400, "No JSON data provided");
-        return;
-    }
-    if (!check_body(exchange, body))
-        return;
-    const char *path = body_text(body, "path"), *type = body_text(body, "type");
-    if (!*path || !*type) {
-        exchange_fail(exchange, 400, "Missing field in JSON data: %s",
-                      *path ? "type" : "path");
-        return;
-    }
-    const json_t *note = note_of_path(exchange->http, path);
-    if (note)
-        use_note(exchange, note);
-    else
-        make(exchange);
-}
-
-/* --- Changing --- */
-
-/* The change keeps the kernel, which still has to exist. */
-static void on_kept(exchange_t *exchange, const json_t *reply)
-{
-    bool is_gone;
-    const json_t *session = note_kernel(exchange, reply, on_kept, &is_gone);
-
-    if (session)
-        finish(exchange, session, false);
-    else if (is_gone)
-        answer_unknown(exchange);
-}
-
-/* Returns the texts to change, owned by the caller. */
-static json_t *read_change(const json_t *body)
-{
-    static const char *const names[] = {"path", "name", "type"};
-    json_t *change = json_object();
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        json_t *value = json_object_get(body, names[i]);
-        if (json_is_string(value))
-            json_object_set(change, names[i], value);
-    }
-    return change;
-}
-
-static void change(exchange_t *exchange)
-{
-    json_auto_t *body = NULL;
-    const json_t *note = find(exchange);
-
-    if (!note || !exchange_read_object(exchange, &body)
-        || !check_body(exchange, body))
-        return;
-    exchange_keep(exchange, read_change(body), end_change);
-    const json_t *kernel = json_object_get(body, "kernel");
-    if (*model_text(kernel, "id") || *model_text(kernel, "name"))
-        find_kernel_for(exchange, body);
-    else
-        show_kernel(exchange, model_text(note, "kernel"), on_kept);
-}
-
 static void on_gone(exchange_t *exchange, const json_t *session)
 {
     (void) session;
-    forget(exchange);
+    document_note_forget(exchange);
     exchange_empty(exchange, 204);
 }
 
@@ -535,9 +65,9 @@ static void on_requested(exchange_t *exchange, const json_t *reply)
     if (strcmp(model_text(reply, "status"), "ok") == 0)
         return;
     subscription_forget(exchange);
-    if (!is_conclusive(exchange, reply))
+    if (!document_note_is_conclusive(exchange, reply))
         return;
-    forget(exchange);
+    document_note_forget(exchange);
     exchange_fail_by(exchange, 410, model_text(reply, "ename"),
                      "Kernel deleted before session; %s",
                      model_text(reply, "evalue"));
@@ -545,7 +75,7 @@ static void on_requested(exchange_t *exchange, const json_t *reply)
 
 static void discard(exchange_t *exchange)
 {
-    const json_t *note = find(exchange);
+    const json_t *note = document_note_find(exchange);
     const char *kernel = model_text(note, "kernel");
 
     if (note && jupyter_model_await(exchange, kernel, AWAIT_END, on_gone))
@@ -555,9 +85,9 @@ static void discard(exchange_t *exchange)
 
 const route_t session_routes[] = {
     {METHOD_GET, "/api/sessions", SCOPE_OBSERVE, list},
-    {METHOD_POST, "/api/sessions", SCOPE_EXECUTE, create},
-    {METHOD_GET, "/api/sessions/{}", SCOPE_OBSERVE, show},
-    {METHOD_PATCH, "/api/sessions/{}", SCOPE_EXECUTE, change},
+    {METHOD_POST, "/api/sessions", SCOPE_EXECUTE, document_change_create},
+    {METHOD_GET, "/api/sessions/{}", SCOPE_OBSERVE, document_note_show},
+    {METHOD_PATCH, "/api/sessions/{}", SCOPE_EXECUTE, document_change_update},
     {METHOD_DELETE, "/api/sessions/{}", SCOPE_EXECUTE, discard},
     {0},
 };
