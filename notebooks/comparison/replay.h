@@ -79,28 +79,4 @@ int replay_run(const notebook_t *notebook, const cell_executor_t *runner,
                const replay_options_t *options, replay_summary_t *ret_summary,
                fault_t *fault);
 
-/* Finds the code cell with this number ("3") or id. -ENOENT if there is
- * none. */
-int replay_find(const notebook_t *notebook, const char *name,
-                size_t *ret_number, fault_t *fault);
-/* Returns why the cell is left out, lent; NULL if it is run. */
-const char *replay_skips(const notebook_cell_t *cell,
-                         const replay_options_t *options);
-
-/* The note ("hearth" in the metadata) of cells that a revival leaves out. An
- * earlier revival has run them, and did not get to its end. */
-#define REPLAY_BROKEN_OFF "broken_off"
-
-/* Checks an expression before anything is run. Returns 1 if it can be one, -1
- * and what is wrong if not, and less than -1 for the runner's fault. */
-int replay_check_expression(const cell_executor_t *runner,
-                            const char *expression, char **ret_error,
-                            fault_t *fault);
-
-/* Evaluates an expression in the session. Returns 1 if it is true, 0 if it is
- * false, -1 if it raised (*ret_error has the error, owned by the caller).
- * Returns less than -1 for the executor's fault. */
-int replay_evaluate(const cell_executor_t *runner, const char *expression,
-                    char **ret_error, fault_t *fault);
-
 #endif

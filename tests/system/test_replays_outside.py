@@ -1,80 +1,39 @@
-"""A replay and a revival bring the packages, files and repositories that the
-recording has, or say which cannot be had. All servers are the tests' own."""
+"""A replay brings the packages, files and repositories that the recording has,
+or says which cannot be had."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any, Iterator, Optional
 
 import pytest
 from deadline import DEADLINE
-from fake_files import Asked, FakeFiles
-from fake_index import FakeIndex
-from git_server import GitServer, Repository
+from fake_files import Asked
+from git_server import Repository
 from harness import HEARTH, Gateway, Session
-from recordings import revive
-
-OLD, NEW = b"a,b\n1,2\n", b"a,b\n3,4\n"
-
-
-class Outside:
-    """The servers, and a gateway that may ask them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.index = FakeIndex()
-        self.files = FakeFiles()
-        (folder / "git").mkdir()
-        self.repositories = GitServer(folder / "git")
-        self.gateway = self.make_gateway()
-
-    def make_gateway(self, *options: str) -> Gateway:
-        place = self.repositories.url("").split("/")[2]
-        return Gateway(
-            "--set", f"profile/python3/packages/index={self.index.url}",
-            "--set", f"packages/dir={self.folder / 'packages'}",
-            "--set", f"fetch/dir={self.folder / 'fetched'}",
-            "--set",
-            f"profile/python3/fetch/allow={self.files.place}, {place}",
-            "--set", "profile/python3/fetch/private=127.0.0.0/8",
-            *options,
-        )  # fmt: skip
-
-    def forget(self) -> None:
-        """Remove what the gateway keeps of files and repositories."""
-        work = self.folder / "fetched" / "work"
-        for path in list(work.iterdir()) if work.exists() else []:
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-
-    def end(self) -> None:
-        self.gateway.end()
-        self.index.close()
-        self.files.__exit__()
-        self.repositories.__exit__()
+from outside import (
+    NEW,
+    OLD,
+    Outside,
+    add,
+    digest,
+    git,
+    made_outside,
+    make_repository,
+    run,
+)
 
 
 @pytest.fixture(scope="module")
 def outside() -> Iterator[Outside]:
-    folder = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
-    folder.chmod(0o711)
-    made = Outside(folder)
-    try:
-        made.gateway.start()
+    with made_outside() as made:
         yield made
-    finally:
-        made.end()
-        shutil.rmtree(folder)
 
 
 @pytest.fixture
@@ -91,31 +50,22 @@ def replay(
     return report
 
 
-def run(session: Session, code: str) -> str:
-    done = session.exec(code)
-    assert done.returncode == 0, (done.stdout, done.stderr)
-    return done.stdout
-
-
-def add(session: Session, *names: str) -> None:
-    session.gateway.json("packages", "add", "--json", session.id, *names)
-
-
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def own(session: Session) -> dict[str, Any]:
     metadata: dict[str, Any] = session.notebook()["metadata"]["hearth"]
     return metadata
 
 
-def make_repository(outside: Outside, name: str) -> tuple[Repository, str]:
-    made = outside.repositories.make(name)
-    return made, made.commit({"about": "old\n"})
-
-
 # ---- packages ----
+
+
+def with_package(gateway: Gateway, asks: str, name: str) -> Session:
+    """A session to which a cell, or a client, has added it."""
+    session = gateway.create()
+    if asks == "cell":
+        run(session, f"%pip install {name}")
+    else:
+        add(session, name)
+    return session
 
 
 @pytest.mark.parametrize("asks", ["cell", "client"])
@@ -124,11 +74,7 @@ def test_a_newer_version_is_not_taken(
 ) -> None:
     name = f"fresh-{asks}"
     wheel = outside.index.add(name, "1.0")
-    session = gateway.create()
-    if asks == "cell":
-        run(session, f"%pip install {name}")
-    else:
-        add(session, name)
+    session = with_package(gateway, asks, name)
     module = name.replace("-", "_")
     assert run(session, f"import {module}; print({module}.VERSION)") == "1.0\n"
     assert own(session)["packages"] == [
@@ -149,11 +95,7 @@ def test_another_wheel_of_that_version_is_named(
 ) -> None:
     name = f"swapped-{asks}"
     old = outside.index.add(name, "1.0")
-    session = gateway.create()
-    if asks == "cell":
-        run(session, f"%pip install {name}")
-    else:
-        add(session, name)
+    session = with_package(gateway, asks, name)
     outside.index.releases.pop(name)
     new = outside.index.add(name, "1.0", {f"{name}.py": "VERSION = 'x'\n"})
     [missing] = replay(gateway, session.id, status=1)["missing"]
@@ -274,17 +216,6 @@ def test_a_branch_that_has_moved_on_is_at_its_commit(
     assert git(tree, "status", "--porcelain") == ""
     gateway.run("session", "delete", report["session"])
     session.delete()
-
-
-def git(folder: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-c", "safe.directory=*", *words],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout.strip()
 
 
 def test_a_commit_that_is_gone_is_named(
@@ -480,135 +411,3 @@ def test_a_profile_without_host_tools(outside: Outside) -> None:
         assert replay(gateway, session.id)["missing"] == []
     finally:
         gateway.end()
-
-
-# ---- revivals ----
-
-
-def test_a_revival_brings_what_is_missing(
-    outside: Outside, gateway: Gateway
-) -> None:
-    outside.index.add("revivable", "1.0")
-    outside.files.put("/revived.csv", OLD)
-    made, old = make_repository(outside, "revived.git")
-    session = gateway.create()
-    add(session, "revivable")
-    gateway.json(
-        "fetch", "--json", session.id, outside.files.url("/revived.csv")
-    )
-    gateway.json("clone", "--json", session.id, made.url)
-    run(session, "import revivable; x = open('revived.csv').read()")
-    (session.workspace / "revived.csv").unlink()
-    shutil.rmtree(session.workspace / "revived")
-    made.commit({"about": "new\n"})
-    outside.files.put("/revived.csv", NEW)
-    outside.index.add("revivable", "2.0")
-    session.delete()
-    assert revive(gateway, session)["missing"] == []
-    assert (session.workspace / "revived.csv").read_bytes() == OLD
-    assert git(session.workspace / "revived", "rev-parse", "HEAD") == old
-    # What is there is left as it is.
-    (session.workspace / "revived.csv").write_bytes(b"mine")
-    session.delete()
-    assert revive(gateway, session)["missing"] == []
-    assert (session.workspace / "revived.csv").read_bytes() == b"mine"
-    session.delete()
-
-
-def test_a_revival_brings_what_came_last_to_a_path(
-    outside: Outside, gateway: Gateway
-) -> None:
-    session = gateway.create()
-    for name, content in (("first", OLD), ("second", NEW)):
-        outside.files.put(f"/{name}", content)
-        url = outside.files.url(f"/{name}")
-        gateway.json("fetch", "--json", session.id, url, "--into", "same.csv")
-    run(session, "print(open('same.csv').read())")
-    (session.workspace / "same.csv").unlink()
-    session.delete()
-    report = revive(gateway, session)
-    assert (report["same"], report["missing"]) == (1, [])
-    assert (session.workspace / "same.csv").read_bytes() == NEW
-    session.delete()
-
-
-def test_a_revival_goes_on_and_names_what_is_missing(
-    outside: Outside, gateway: Gateway
-) -> None:
-    outside.files.put("/lost.csv", OLD)
-    session = gateway.create()
-    gateway.json("fetch", "--json", session.id, outside.files.url("/lost.csv"))
-    run(session, "x = 1")
-    (session.workspace / "lost.csv").unlink()
-    outside.files.put("/lost.csv", NEW)
-    outside.forget()
-    session.delete()
-    done = gateway.run("session", "revive", "--json", session.id)
-    assert done.returncode == 1, done.stderr
-    report = json.loads(done.stdout)
-    [missing] = report["missing"]
-    assert digest(NEW) in missing["why"]
-    assert "missing from outside: " in report["sentence"]
-    assert run(session, "print(x)") == "1\n"
-    session.delete()
-
-
-def test_a_long_reason_is_shortened_in_the_report(
-    outside: Outside, gateway: Gateway
-) -> None:
-    outside.files.put("/worded.csv", OLD)
-    session = gateway.create()
-    run(
-        session,
-        f"""%fetch {outside.files.url("/worded.csv")}
-import os
-class FetchError(Exception):
-    pass
-if os.path.exists("again"):
-    raise FetchError("a" + 40_000 * "\\u00fc")""",
-    )
-    run(session, "open('again', 'w').close()")
-    session.delete()
-    report = revive(gateway, session)
-    assert report["is_complete"]
-    [missing] = report["missing"]
-    assert missing["why"] == "a" + 199 * "\u00fc"
-    [different] = report["cells"]
-    assert different["why"].endswith("\u00fc")
-    assert missing["why"] in report["sentence"]
-    session.delete()
-
-
-def test_cells_of_a_revival_keep_what_is_there(
-    outside: Outside, gateway: Gateway
-) -> None:
-    """The servers have other things by now, and the gateway keeps nothing."""
-    outside.files.put("/celled.csv", OLD)
-    url = outside.files.url("/celled.csv")
-    made, old = make_repository(outside, "celled.git")
-    outside.index.add("celled", "1.0")
-    outside.index.add("brief", "1.0")
-    session = gateway.create()
-    run(session, f"%fetch {url}\nx = open('celled.csv').read()")
-    run(session, f"%clone {made.url}\ny = open('celled/about').read()")
-    run(session, "%pip install celled\nimport celled")
-    run(session, "%pip install brief")
-    run(session, "%pip uninstall -y brief")
-    made.commit({"about": "new\n"})
-    outside.files.put("/celled.csv", NEW)
-    outside.forget()
-    session.delete()
-    report = revive(gateway, session)
-    assert (report["same"], report["missing"]) == (5, [])
-    assert run(session, "print(x == open('celled.csv').read(), y)") == (
-        "True old\n\n"
-    )
-    assert git(session.workspace / "celled", "rev-parse", "HEAD") == old
-    # Without it the cell says why.
-    (session.workspace / "celled.csv").write_bytes(NEW)
-    session.delete()
-    report = revive(gateway, session)
-    [missing] = report["missing"]
-    assert missing["cell"] == report["cells"][0]["number"]
-    assert digest(OLD) in missing["why"]
-    session.delete()

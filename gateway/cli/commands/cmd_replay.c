@@ -6,6 +6,8 @@
 #include "base/buffer.h"
 #include "gateway/cli/core/option_types.h"
 #include "gateway/cli/core/terminal.h"
+#include "notebooks/comparison/replay_choice.h"
+#include "notebooks/comparison/replay_expression.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include "gateway/cli/client/variables.h"
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/recordings/recordings.h"
+#include "notebooks/comparison/replay_choice.h"
 #include "notebooks/recording/trace.h"
 #include "notebooks/recording/variable_names.h"
 

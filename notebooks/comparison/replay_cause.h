@@ -1,0 +1,15 @@
+/* Why a cell of a replay failed. */
+#ifndef HEARTH_NOTEBOOKS_COMPARISON_REPLAY_CAUSE_H
+#define HEARTH_NOTEBOOKS_COMPARISON_REPLAY_CAUSE_H
+
+#include "notebooks/comparison/replay.h"
+
+/* Names the cause of a failure: a name or a file that is missing now occurs in
+ * the source of an earlier cell that differed, or the recording had the file.
+ * `has_differed` is indexed by the numbers of cells. */
+void replay_explain(replay_step_t *step, const notebook_t *notebook,
+                    const bool *has_differed);
+/* Returns the text of the first error of that name; "" if no output is one. */
+const char *replay_error_text(const json_t *outputs, const char *ename);
+
+#endif

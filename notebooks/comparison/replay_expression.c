@@ -1,0 +1,73 @@
+/* See replay_expression.h. */
+#include "notebooks/comparison/replay_expression.h"
+
+#include "base/buffer.h"
+#include "notebooks/comparison/text_of.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define WAIT_MS            200
+#define EXPRESSION         "hearth"
+#define PLACE              "<expression>"
+#define KERNEL_UNREACHABLE (-ESHUTDOWN)
+
+/* The text as Python's: JSON's strings are. */
+static char *quote(const char *text)
+{
+    json_auto_t *string = json_string(text);
+
+    return json_dumps(string, JSON_ENCODE_ANY);
+}
+
+/* The user_expression's value is the text of a bool. */
+static int read_truth(const cell_executor_result_t *result, char **ret_error)
+{
+    const json_t *found = json_object_get(
+        json_object_get(result->reply, "user_expressions"), EXPRESSION);
+    const char *text = text_of(json_object_get(found, "data"), "text/plain");
+
+    if (strcmp(text_of(found, "status"), "ok") == 0)
+        return strcmp(text, "True") == 0;
+    *ret_error =
+        mem_format("%s: %s", text_of(found, "ename"), text_of(found, "evalue"));
+    return -1;
+}
+
+static int ask(const cell_executor_t *runner, const char *expression,
+               char **ret_error, fault_t *fault)
+{
+    const cell_executor_request_t request = {.expression = expression};
+    cleanup_cell_executor_result cell_executor_result_t result = {0};
+    int r = runner->methods->execute(runner->self, &request, fault);
+
+    while (r == 0)
+        r = runner->methods->wait(runner->self, WAIT_MS, &result, fault);
+    /* -1 is a regular result here: the expression raised. */
+    return r < 0 ? KERNEL_UNREACHABLE : read_truth(&result, ret_error);
+}
+
+int replay_check_expression(const cell_executor_t *runner,
+                            const char *expression, char **ret_error,
+                            fault_t *fault)
+{
+    cleanup_free char *wrapped = mem_format("(\n%s\n)", expression);
+    cleanup_free char *quoted = quote(wrapped);
+    cleanup_free char *code = mem_format(
+        "compile(%s, '" PLACE "', 'eval') is not None", quoted ? quoted : "0");
+    char *place;
+    int r = ask(runner, code, ret_error, fault);
+
+    /* The line number is one of our wrapper and means nothing to the user. */
+    if (r == -1 && (place = strstr(*ret_error, " (" PLACE)))
+        *place = '\0';
+    return r;
+}
+
+int replay_evaluate(const cell_executor_t *runner, const char *expression,
+                    char **ret_error, fault_t *fault)
+{
+    cleanup_free char *truth = mem_format("bool((\n%s\n))", expression);
+
+    return ask(runner, truth, ret_error, fault);
+}

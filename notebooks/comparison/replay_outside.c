@@ -1,0 +1,105 @@
+/* See replay_outside.h. */
+#include "notebooks/comparison/replay_outside.h"
+
+#include "base/buffer.h"
+#include "notebooks/comparison/replay_cause.h"
+#include "notebooks/comparison/replay_choice.h"
+#include "notebooks/comparison/text_of.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define CALL      "call"    /* a note's, of a client */
+#define CALLS     "tools"   /* a cell's */
+#define OWN_CALLS "hearth:" /* begins the names of the gateway's */
+
+static void report_missing(const replay_missing_t *missing,
+                           const replay_options_t *options,
+                           replay_summary_t *summary)
+{
+    summary->missing++;
+    if (options->on_missing)
+        options->on_missing(missing, options->arg);
+}
+
+/* Returns what a request was about; the caller owns it. */
+static char *name_thing(const json_t *call)
+{
+    const json_t *arguments = json_object_get(call, "arguments");
+    const json_t *names = json_object_get(arguments, "names"), *name;
+    buffer_t text = BUFFER_EMPTY;
+    size_t i;
+
+    buffer_text(&text, text_of(arguments, "url"));
+    json_array_foreach(names, i, name)
+        buffer_format(&text, "%s%s", i ? ", " : "",
+                      json_is_string(name) ? json_string_value(name) : "");
+    buffer_append(&text, "", 1);
+    return (char *) text.data;
+}
+
+/* A revival that was made again is left out like its cells. */
+static bool skips_call(const notebook_cell_t *note,
+                       const replay_options_t *options)
+{
+    const json_t *call = notebook_cell_note(note, CALL);
+    bool is_revival = json_is_true(json_object_get(call, "revival"));
+
+    if (options->is_revival)
+        return json_is_true(notebook_cell_note(note, REPLAY_BROKEN_OFF));
+    return is_revival;
+}
+
+int replay_bring(const cell_executor_t *runner, const replay_step_t *step,
+                 const replay_options_t *options, replay_summary_t *summary,
+                 fault_t *fault)
+{
+    const json_t *call = notebook_cell_note(step->cell, CALL);
+    cleanup_free char *thing = NULL, *why = NULL;
+
+    if (!json_is_object(call) || !runner->methods->bring
+        || skips_call(step->cell, options))
+        return 0;
+    why = runner->methods->bring(runner->self, call);
+    if (options->on_wait && !options->on_wait(step, options->arg))
+        return fault_set(fault, EINTR, "interrupted");
+    if (!why)
+        return 0;
+    thing = name_thing(call);
+    report_missing(&(replay_missing_t){.thing = thing, .why = why}, options,
+                   summary);
+    return 0;
+}
+
+/* Returns true if the cell had made such calls of the gateway's. */
+static bool has_own_calls(const notebook_cell_t *cell)
+{
+    const json_t *call;
+    size_t i;
+
+    json_array_foreach(notebook_cell_note(cell, CALLS), i, call)
+    {
+        if (strncmp(text_of(call, "name"), OWN_CALLS, strlen(OWN_CALLS)) == 0)
+            return true;
+    }
+    return false;
+}
+
+void replay_look_for_refusal(const replay_step_t *step,
+                             const replay_options_t *options,
+                             replay_summary_t *summary)
+{
+    static const char *const enames[] = {"PackagesError", "FetchError", NULL};
+
+    if (step->verdict == REPLAY_SKIPPED || !has_own_calls(step->cell))
+        return;
+    for (const char *const *ename = enames; *ename; ename++) {
+        const char *why = replay_error_text(step->result.outputs, *ename);
+
+        if (*why && !*replay_error_text(step->cell->outputs, *ename))
+            report_missing(&(replay_missing_t){.number = step->number,
+                                               .thing = "",
+                                               .why = why},
+                           options, summary);
+    }
+}

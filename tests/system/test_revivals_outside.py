@@ -1,0 +1,163 @@
+"""A revival brings the packages, files and repositories that are gone, or says
+which cannot be had."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Iterator
+
+import pytest
+from harness import Gateway
+from outside import (
+    NEW,
+    OLD,
+    Outside,
+    add,
+    digest,
+    git,
+    made_outside,
+    make_repository,
+    run,
+)
+from recordings import revive
+
+
+@pytest.fixture(scope="module")
+def outside() -> Iterator[Outside]:
+    with made_outside() as made:
+        yield made
+
+
+@pytest.fixture
+def gateway(outside: Outside) -> Gateway:
+    return outside.gateway
+
+
+def test_a_revival_brings_what_is_missing(
+    outside: Outside, gateway: Gateway
+) -> None:
+    outside.index.add("revivable", "1.0")
+    outside.files.put("/revived.csv", OLD)
+    made, old = make_repository(outside, "revived.git")
+    session = gateway.create()
+    add(session, "revivable")
+    gateway.json(
+        "fetch", "--json", session.id, outside.files.url("/revived.csv")
+    )
+    gateway.json("clone", "--json", session.id, made.url)
+    run(session, "import revivable; x = open('revived.csv').read()")
+    (session.workspace / "revived.csv").unlink()
+    shutil.rmtree(session.workspace / "revived")
+    made.commit({"about": "new\n"})
+    outside.files.put("/revived.csv", NEW)
+    outside.index.add("revivable", "2.0")
+    session.delete()
+    assert revive(gateway, session)["missing"] == []
+    assert (session.workspace / "revived.csv").read_bytes() == OLD
+    assert git(session.workspace / "revived", "rev-parse", "HEAD") == old
+    # What is there is left as it is.
+    (session.workspace / "revived.csv").write_bytes(b"mine")
+    session.delete()
+    assert revive(gateway, session)["missing"] == []
+    assert (session.workspace / "revived.csv").read_bytes() == b"mine"
+    session.delete()
+
+
+def test_a_revival_brings_what_came_last_to_a_path(
+    outside: Outside, gateway: Gateway
+) -> None:
+    session = gateway.create()
+    for name, content in (("first", OLD), ("second", NEW)):
+        outside.files.put(f"/{name}", content)
+        url = outside.files.url(f"/{name}")
+        gateway.json("fetch", "--json", session.id, url, "--into", "same.csv")
+    run(session, "print(open('same.csv').read())")
+    (session.workspace / "same.csv").unlink()
+    session.delete()
+    report = revive(gateway, session)
+    assert (report["same"], report["missing"]) == (1, [])
+    assert (session.workspace / "same.csv").read_bytes() == NEW
+    session.delete()
+
+
+def test_a_revival_goes_on_and_names_what_is_missing(
+    outside: Outside, gateway: Gateway
+) -> None:
+    outside.files.put("/lost.csv", OLD)
+    session = gateway.create()
+    gateway.json("fetch", "--json", session.id, outside.files.url("/lost.csv"))
+    run(session, "x = 1")
+    (session.workspace / "lost.csv").unlink()
+    outside.files.put("/lost.csv", NEW)
+    outside.forget()
+    session.delete()
+    done = gateway.run("session", "revive", "--json", session.id)
+    assert done.returncode == 1, done.stderr
+    report = json.loads(done.stdout)
+    [missing] = report["missing"]
+    assert digest(NEW) in missing["why"]
+    assert "missing from outside: " in report["sentence"]
+    assert run(session, "print(x)") == "1\n"
+    session.delete()
+
+
+def test_a_long_reason_is_shortened_in_the_report(
+    outside: Outside, gateway: Gateway
+) -> None:
+    outside.files.put("/worded.csv", OLD)
+    session = gateway.create()
+    run(
+        session,
+        f"""%fetch {outside.files.url("/worded.csv")}
+import os
+class FetchError(Exception):
+    pass
+if os.path.exists("again"):
+    raise FetchError("a" + 40_000 * "\\u00fc")""",
+    )
+    run(session, "open('again', 'w').close()")
+    session.delete()
+    report = revive(gateway, session)
+    assert report["is_complete"]
+    [missing] = report["missing"]
+    assert missing["why"] == "a" + 199 * "\u00fc"
+    [different] = report["cells"]
+    assert different["why"].endswith("\u00fc")
+    assert missing["why"] in report["sentence"]
+    session.delete()
+
+
+def test_cells_of_a_revival_keep_what_is_there(
+    outside: Outside, gateway: Gateway
+) -> None:
+    """The servers have other things by now, and the gateway keeps nothing."""
+    outside.files.put("/celled.csv", OLD)
+    url = outside.files.url("/celled.csv")
+    made, old = make_repository(outside, "celled.git")
+    outside.index.add("celled", "1.0")
+    outside.index.add("brief", "1.0")
+    session = gateway.create()
+    run(session, f"%fetch {url}\nx = open('celled.csv').read()")
+    run(session, f"%clone {made.url}\ny = open('celled/about').read()")
+    run(session, "%pip install celled\nimport celled")
+    run(session, "%pip install brief")
+    run(session, "%pip uninstall -y brief")
+    made.commit({"about": "new\n"})
+    outside.files.put("/celled.csv", NEW)
+    outside.forget()
+    session.delete()
+    report = revive(gateway, session)
+    assert (report["same"], report["missing"]) == (5, [])
+    assert run(session, "print(x == open('celled.csv').read(), y)") == (
+        "True old\n\n"
+    )
+    assert git(session.workspace / "celled", "rev-parse", "HEAD") == old
+    # Without it the cell says why.
+    (session.workspace / "celled.csv").write_bytes(NEW)
+    session.delete()
+    report = revive(gateway, session)
+    [missing] = report["missing"]
+    assert missing["cell"] == report["cells"][0]["number"]
+    assert digest(OLD) in missing["why"]
+    session.delete()
