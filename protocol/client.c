@@ -162,11 +162,42 @@ int client_new_management(const char *endpoint, const char *key_file,
     return 0;
 }
 
+/* A receiver drops what is larger, or disconnects: no answer would come. */
+static int check_sizes(const client_request_t *request, fault_t *fault)
+{
+    const struct {
+        const char *name;
+        size_t size;
+    } parts[] = {{"content", request->content.size},
+                 {"metadata", request->metadata.size},
+                 {"data", request->data.size}};
+    size_t total = WIRE_HEADER_MAX;
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].size > WIRE_FRAME_MAX)
+            return fault_set(fault, EMSGSIZE,
+                             "the request's %s has %zu bytes; at most %u are "
+                             "permitted",
+                             parts[i].name, parts[i].size, WIRE_FRAME_MAX);
+        total += parts[i].size;
+    }
+    if (total > WIRE_MESSAGE_MAX)
+        return fault_set(fault, EMSGSIZE,
+                         "the request has more than %u bytes, which are the "
+                         "most",
+                         WIRE_MESSAGE_MAX);
+    return 0;
+}
+
 int client_send(client_t *self, const client_request_t *request,
                 const char **ret_msg_id, fault_t *fault)
 {
     channel_t channel = request->channel;
     zsock_t *socket = self->lines[channel].socket;
+    int r = check_sizes(request, fault);
+
+    if (r < 0)
+        return r;
 
     if (socket == NULL || channels[channel].type != ZMQ_DEALER)
         return fault_set(fault, EINVAL, "nothing can be sent on %s",
@@ -184,7 +215,7 @@ int client_send(client_t *self, const client_request_t *request,
         .buffers = &request->data,
         .buffer_count = request->data.size > 0 ? 1 : 0,
     };
-    int r = wire_send(zsock_resolve(socket), &parts, self->secret);
+    r = wire_send(zsock_resolve(socket), &parts, self->secret);
     if (r < 0)
         return fault_set(fault, -r, "send %s: %s", request->type,
                          zmq_strerror(-r));

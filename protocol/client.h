@@ -28,9 +28,10 @@ typedef struct {
     bytes_t data;     /* one buffer; none if its size is 0 */
 } client_request_t;
 
-/* Sends a request. `ret_msg_id` may be NULL; it is lent until the next send. As
- * in Jupyter, the signature does not cover buffers: content has a digest of a
- * buffer that must not be changed. */
+/* Sends a request. -EMSGSIZE if it is larger than protocol/limits.h permits: it
+ * would get no answer. `ret_msg_id` may be NULL; it is lent until the next
+ * send. As in Jupyter, the signature does not cover buffers: content has a
+ * digest of a buffer that must not be changed. */
 int client_send(client_t *self, const client_request_t *request,
                 const char **ret_msg_id, fault_t *fault);
 /* Receives the next message of any channel within `timeout_ms` (-1: for ever).

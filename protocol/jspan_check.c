@@ -193,7 +193,10 @@ static int begin_value(checker_t *self)
         if (opener != '{' && opener != '[')
             return check_scalar(self);
         if (self->depth == JSON_DEPTH_MAX)
-            return refuse(self, "nested too deeply");
+            return fault_set(self->fault, EBADMSG,
+                             "nested too deeply at byte %zu; at most %d levels "
+                             "are permitted",
+                             (size_t) (self->at - self->start), JSON_DEPTH_MAX);
 
         char closer = opener == '{' ? '}' : ']';
         self->at = skip_space(self->at + 1, self->end);

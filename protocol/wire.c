@@ -175,6 +175,30 @@ static bytes_t bytes_of(const struct iovec *part)
     return (bytes_t){.bytes = part->iov_base, .size = part->iov_len};
 }
 
+static void add_identities(message_t *message, zmsg_t *frames, size_t count)
+{
+    zframe_t *frame = zmsg_first(frames);
+
+    for (size_t i = 0; i < count; i++, frame = zmsg_next(frames))
+        message_add_identity(message, zframe_data(frame), zframe_size(frame));
+}
+
+message_t *wire_decode_head(zmsg_t *frames)
+{
+    cleanup_message message_t *message = NULL;
+    envelope_t envelope = {0};
+    fault_t fault;
+
+    if (open_envelope(frames, &envelope, &fault) != WIRE_OK)
+        return NULL;
+    message = message_new(bytes_of(&envelope.parts[0]), (bytes_t){0},
+                          (bytes_t){0}, (bytes_t){0});
+    if (message_check(message, &fault) < 0)
+        return NULL;
+    add_identities(message, frames, envelope.identity_count);
+    return take_ptr(message);
+}
+
 wire_verdict_t wire_decode(zmsg_t *frames, const secret_t *secret,
                            replay_guard_t *guard, message_t **ret_message,
                            fault_t *fault)
@@ -197,16 +221,13 @@ wire_verdict_t wire_decode(zmsg_t *frames, const secret_t *secret,
     int r = message_check(message, fault);
     if (r < 0)
         return r == -EINVAL ? WIRE_BAD_HEADER : WIRE_BAD_JSON;
+    add_identities(message, frames, envelope.identity_count);
     size_t first_buffer = envelope.identity_count + 2 + SIGNED_PARTS;
     size_t i = 0;
     for (zframe_t *frame = zmsg_first(frames); frame != NULL;
-         frame = zmsg_next(frames), i++) {
-        if (i < envelope.identity_count)
-            message_add_identity(message, zframe_data(frame),
-                                 zframe_size(frame));
-        else if (i >= first_buffer)
+         frame = zmsg_next(frames), i++)
+        if (i >= first_buffer)
             message_add_buffer(message, zframe_data(frame), zframe_size(frame));
-    }
     *ret_message = take_ptr(message);
     return WIRE_OK;
 }

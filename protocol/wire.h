@@ -33,6 +33,11 @@ wire_verdict_t wire_decode(zmsg_t *frames, const secret_t *secret,
                            replay_guard_t *guard, message_t **ret_message,
                            fault_t *fault);
 
+/* Returns the identities and the header of a message that wire_decode has found
+ * WIRE_BAD_JSON, and so authentic: enough to answer it. The caller owns it.
+ * NULL if the header itself is bad. */
+message_t *wire_decode_head(zmsg_t *frames);
+
 /* Returns a new multipart message: identities, delimiter, signature, four
  * parts, buffers. */
 zmsg_t *wire_encode(const message_t *message, const secret_t *secret);

@@ -247,13 +247,14 @@ def test_a_note_without_arguments_is_named(
     assert "its note has no arguments" in missing["why"]
 
 
-def test_a_note_that_no_request_has_room_for(
+def test_a_note_that_is_too_long_for_its_request(
     outside: Outside, gateway: Gateway
 ) -> None:
-    call = {"name": "hearth:fetch", "arguments": {"url": "u" * (1 << 20)}}
+    long = {"order": "fetch", "url": "u" * (1 << 20)}
+    call = {"name": "hearth:fetch", "arguments": long}
     path = write_notebook(outside, {"cell_type": "markdown"}, call=call)
     [missing] = replay(gateway, path, status=1)["missing"]
-    assert missing["why"] == ("its note has more than 1 MiB, which is the most")
+    assert missing["why"].startswith("url must be a text of 1 to 2000 bytes")
 
 
 @pytest.mark.parametrize("member", ["arguments", "result"])
@@ -267,7 +268,7 @@ def test_a_note_deeper_than_a_request_may_be(
     call[member] = {"url": "u", "x": deep}
     path = write_notebook(outside, {"cell_type": "markdown"}, call=call)
     [missing] = replay(gateway, path, status=1)["missing"]
-    assert missing["why"].startswith("its note cannot be sent: ")
+    assert "at most 128 levels are permitted" in missing["why"]
 
 
 @pytest.mark.parametrize("place", ["arguments", "result", "offer"])

@@ -2,20 +2,16 @@
  * ignored. input() is given the answers that came with the cell. */
 #include "gateway/cli/client/cell_runner.h"
 
-#include "base/buffer.h"
 #include "base/clock.h"
 #include "gateway/cli/client/kernel_client.h"
 #include "gateway/cli/client/output_printer.h"
 #include "gateway/cli/client/outside_client.h"
-#include "protocol/jspan.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define LAST_MS  3000 /* between a reply and its idle */
 #define DOUBT_MS 5000 /* silence before the gateway is asked */
-
-#define CALL_BYTES_MAX (1u << 20) /* far more than a note of hearth has */
 
 static const char END_OF_INPUT[] = "\004"; /* EOFError, as ipykernel has it */
 
@@ -341,34 +337,14 @@ static gateway_exit_t ask_again(cell_runner_t *self, const json_t *call)
     return status;
 }
 
-/* Returns why no request can have what a note has, for the caller; NULL if one
- * can. A gateway drops messages past its limits, and never answers them. */
-static char *find_flaw(const json_t *call)
-{
-    cleanup_free char *text = json_dumps(call, JSON_COMPACT);
-    fault_t fault;
-    jspan_t whole;
-
-    if (text && strlen(text) > CALL_BYTES_MAX)
-        return mem_format("its note has more than %u MiB, which is the most",
-                          CALL_BYTES_MAX >> 20);
-    if (!text || jspan_check(text, strlen(text), &whole, &fault) < 0)
-        return mem_format("its note cannot be sent: %s",
-                          text ? fault.text : "it is too deep");
-    return NULL;
-}
-
 static char *bring(void *arg, const json_t *call)
 {
     cell_runner_t *self = arg;
     json_auto_t *failure = NULL;
-    char *why;
 
     if (!json_is_object(json_object_get(call, "arguments")))
         return mem_text("its note has no arguments with which it could be "
                         "asked for again");
-    if ((why = find_flaw(call)))
-        return why;
     if (json_is_true(json_object_get(call, "url_cut")))
         return mem_text("its URL had a part that a notebook does not show; "
                         "replay the session itself");

@@ -251,10 +251,16 @@ static gateway_exit_t read_reply(management_client_t *self,
     return code > 0 && code < 256 ? (gateway_exit_t) code : GATEWAY_EXIT_FAILED;
 }
 
-static gateway_exit_t unreachable(management_client_t *self, const char *why)
+static gateway_exit_t fail(management_client_t *self, gateway_exit_t status,
+                           const char *why)
 {
     set_failure(self, "", why, NULL);
-    return GATEWAY_EXIT_UNREACHABLE;
+    return status;
+}
+
+static gateway_exit_t unreachable(management_client_t *self, const char *why)
+{
+    return fail(self, GATEWAY_EXIT_UNREACHABLE, why);
 }
 
 gateway_exit_t management_client_ask(management_client_t *self,
@@ -310,35 +316,39 @@ gateway_exit_t management_client_exchange(management_client_t *self,
     json_auto_t *owned = content;
     cleanup_free char *type = mem_format("%s_request", verb);
     cleanup_free char *text = json_dumps(owned, JSON_COMPACT);
+    unsigned long dropped = client_dropped(self->client);
     int64_t sent = clock_monotonic_ms();
     cleanup_free char *id = NULL;
     const char *sent_id;
     fault_t fault = {0};
+    int r;
 
-    if (!text) {
-        set_failure(self, "", "a value is not UTF-8 text", NULL);
-        return GATEWAY_EXIT_USAGE;
-    }
-    if (client_send(self->client,
+    if (!text)
+        return fail(self, GATEWAY_EXIT_USAGE, "a value is not UTF-8 text");
+    r = client_send(self->client,
                     &(client_request_t){.channel = CHANNEL_CONTROL,
                                         .type = type,
                                         .content = text_bytes(text),
                                         .data = data},
-                    &sent_id, &fault)
-        < 0)
+                    &sent_id, &fault);
+    if (r == -EMSGSIZE)
+        return fail(self, GATEWAY_EXIT_USAGE, fault.text);
+    if (r < 0)
         return unreachable(self, fault.text);
     id = mem_text(sent_id);
     while (self->is_patient || clock_monotonic_ms() < sent + REPLY_MS) {
         cleanup_message message_t *message = NULL;
         channel_t channel;
-        int r =
-            client_receive(self->client, LOOK_MS, &channel, &message, &fault);
 
+        r = client_receive(self->client, LOOK_MS, &channel, &message, &fault);
         if (r == 0 && is_answer(message, id)) {
             free(take_ptr(self->notice));
             take_data(message, ret_data);
             return read_reply(self, message, ret_reply);
         }
+        if (client_dropped(self->client) != dropped)
+            return unreachable(self, "the gateway's answer breaks a limit of "
+                                     "the protocol");
         print_notice(self, sent);
         if (self->look && !self->look(self->look_arg))
             return unreachable(self, "interrupted");

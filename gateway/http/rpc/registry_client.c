@@ -3,6 +3,7 @@
 #include "gateway/http/rpc/registry_client.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 struct registry_request {
@@ -63,20 +64,21 @@ static void send_request(exchange_t *exchange, const char *name,
     registry_request_t *request = add(exchange, ++http->counter, name, fn);
     char who[EXCHANGE_WHO_SIZE];
     fault_t fault;
+    int r;
 
     json_decref(content);
     assert(text); /* what clients sent was checked to be UTF-8 */
-    if (frontend_call(http->frontend,
+    r = frontend_call(http->frontend,
                       &(frontend_call_t){.who = exchange_who(exchange, who),
                                          .type = type,
                                          .content = text_bytes(text),
                                          .tag = request->tag},
-                      &fault)
-        == 0)
+                      &fault);
+    if (r == 0)
         return;
     http->requests = request->next;
     destroy(request);
-    exchange_fail(exchange, 503, "%s", fault.text);
+    exchange_fail(exchange, r == -EMSGSIZE ? 413 : 503, "%s", fault.text);
 }
 
 void registry_client_ask(exchange_t *exchange, const char *type,

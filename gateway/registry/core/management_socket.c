@@ -11,6 +11,7 @@
 #include "base/rate.h"
 #include "gateway/audit/audit.h"
 #include "gateway/config/state_files.h"
+#include "gateway/frontends/management_error.h"
 #include "protocol/czmq_cleanup.h"
 #include "protocol/limits.h"
 #include "protocol/wire.h"
@@ -157,6 +158,19 @@ static void name_sender(message_t *message, const peer_t *peer)
     message_set_sender(message, who ? who : peer->who, peer->process);
 }
 
+/* Answers an authentic request whose JSON breaks a limit or is wrong. Without
+ * an answer its client would wait. */
+static void refuse(management_t *self, zmsg_t *frames, const char *flaw)
+{
+    message_t *request = wire_decode_head(frames);
+
+    if (request)
+        management_answer(self, &request,
+                          management_error("BadRequest", GATEWAY_EXIT_USAGE,
+                                           "the request cannot be read: %s",
+                                           flaw));
+}
+
 message_t *management_receive(management_t *self)
 {
     while (zsock_events(self->socket) & ZMQ_POLLIN) {
@@ -176,6 +190,8 @@ message_t *management_receive(management_t *self)
             name_sender(message, &peer);
             return message;
         }
+        if (verdict == WIRE_BAD_JSON)
+            refuse(self, frames, fault.text);
         if (!rate_allows(&self->log_rate, clock_monotonic_ms(), &count))
             continue;
         if (self->watch)

@@ -331,6 +331,18 @@ def test_deep_json(web: Web) -> None:
     assert answer.status == 400
 
 
+@pytest.mark.parametrize(
+    ("noun", "member"), [("fetches", "url"), ("packages", "packages")]
+)
+def test_json_deeper_than_the_registry_reads(
+    web: Web, kernel: Kernel, noun: str, member: str
+) -> None:
+    raw = f'{{"{member}": {"[" * 200}{"]" * 200}}}'.encode()
+    answer = web.ask("POST", f"/hearth/sessions/{kernel.id}/{noun}", raw=raw)
+    assert answer.status == 400
+    assert "at most 128 levels are permitted" in answer.json["message"]
+
+
 NO_PLACE = "There is no route "
 NO_TEXT = "The path is not UTF-8 text"
 NO_KERNEL = "Kernel does not exist: "

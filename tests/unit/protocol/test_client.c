@@ -2,6 +2,7 @@
 #include "base/fd.h"
 #include "protocol/client.h"
 #include "protocol/connection_file.h"
+#include "protocol/limits.h"
 #include "protocol/wire.h"
 #include "tests/lib/test.h"
 
@@ -121,6 +122,26 @@ static void asks_and_is_answered(void **state)
         client_receive(peer->client, 60000, &channel, &reply, &fault), 0);
     assert_int_equal(channel, CHANNEL_SHELL);
     assert_string_equal(message_id(reply), "r1");
+}
+
+/* No receiver would take it. Its bytes are not looked at. */
+static void sends_nothing_that_is_too_large(void **state)
+{
+    peer_t *peer = *state;
+    const bytes_t most = {.bytes = "", .size = WIRE_FRAME_MAX};
+    const bytes_t large = {.bytes = "", .size = most.size + 1};
+    const client_request_t requests[] = {
+        {.channel = CHANNEL_SHELL, .type = "x", .content = large},
+        {.channel = CHANNEL_SHELL, .type = "x", .metadata = large},
+        {.channel = CHANNEL_SHELL, .type = "x", .data = large},
+        {.channel = CHANNEL_SHELL, .type = "x", .content = most, .data = most},
+    };
+    fault_t fault;
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        assert_int_equal(client_send(peer->client, &requests[i], NULL, &fault),
+                         -EMSGSIZE);
+        assert_non_null(strstr(fault.text, i < 3 ? "134217728" : "268435456"));
+    }
 }
 
 static void has_one_identity_on_all_channels(void **state)
@@ -285,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_PEER(asks_and_is_answered),
+        WITH_PEER(sends_nothing_that_is_too_large),
         WITH_PEER(has_one_identity_on_all_channels),
         WITH_PEER(receives_published_messages),
         WITH_PEER(drops_and_counts_forged_and_repeated_messages),

@@ -275,6 +275,29 @@ static void requires_msg_id_and_msg_type(void **state)
             WIRE_BAD_HEADER);
 }
 
+/* A message that was found authentic can be answered. */
+static void gives_the_head_of_bad_json(void **state)
+{
+    static const char *const contents[] = {"[", "7"};
+    (void) state;
+    for (size_t i = 0; i < 2; i++) {
+        CLEANUP(zmsg_destroy)
+        zmsg_t *frames = encode(HEADER, "", "", contents[i]);
+        cleanup_message message_t *head = NULL;
+
+        zmsg_pushstr(frames, "proxy");
+        head = wire_decode_head(frames);
+        assert_string_equal(message_id(head), "m1");
+        assert_int_equal(message_content(head).size, 2);
+        assert_int_equal(message_identity_count(head), 1);
+        assert_memory_equal(message_identity(head, 0).bytes, "proxy", 5);
+    }
+    CLEANUP(zmsg_destroy) zmsg_t *headless = encode("[]", "", "", "{}");
+    CLEANUP(zmsg_destroy) zmsg_t *alone = zmsg_new();
+    assert_null(wire_decode_head(headless));
+    assert_null(wire_decode_head(alone));
+}
+
 static void bounds_frames_and_identities(void **state)
 {
     (void) state;
@@ -444,6 +467,7 @@ int main(void)
         cmocka_unit_test(requires_four_objects),
         cmocka_unit_test(refuses_deep_nesting),
         cmocka_unit_test(requires_msg_id_and_msg_type),
+        cmocka_unit_test(gives_the_head_of_bad_json),
         cmocka_unit_test(bounds_frames_and_identities),
         cmocka_unit_test(bounds_the_header_and_the_parent),
         cmocka_unit_test(bounds_a_frame),

@@ -7,6 +7,7 @@
 #include "gateway/config/state_files.h"
 #include "protocol/czmq_cleanup.h"
 #include "protocol/jspan.h"
+#include "protocol/limits.h"
 #include "protocol/wire.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/test.h"
@@ -91,8 +92,8 @@ static int end(void **state)
     return remove_folder(state);
 }
 
-static void say_with(zsock_t *client, const secret_t *key, const char *type,
-                     const char *metadata)
+static void say_content(zsock_t *client, const secret_t *key, const char *type,
+                        const char *metadata, const char *content)
 {
     static unsigned number;
     cleanup_free char *header =
@@ -100,10 +101,16 @@ static void say_with(zsock_t *client, const secret_t *key, const char *type,
                    ++number, type);
     cleanup_message message_t *message =
         message_new(text_bytes(header), text_bytes("{}"), text_bytes(metadata),
-                    text_bytes("{\"n\":1}"));
+                    text_bytes(content));
     zmsg_t *frames = wire_encode(message, key);
 
     assert_int_equal(zmsg_send(&frames, client), 0);
+}
+
+static void say_with(zsock_t *client, const secret_t *key, const char *type,
+                     const char *metadata)
+{
+    say_content(client, key, type, metadata, "{\"n\":1}");
 }
 
 static void say(zsock_t *client, const char *type)
@@ -323,6 +330,32 @@ static void an_answer_may_have_data(void **state)
     assert_int_equal(message_buffer_count(other), 0);
 }
 
+/* Without an answer its client would wait. A forged request gets none. */
+static void a_request_that_is_too_deep_is_answered(void **state)
+{
+    cleanup_secret secret_t *forged = secret_new_random();
+    cleanup_message message_t *answer = NULL;
+    char deep[2 * JSON_DEPTH_MAX + 16] = "{\"a\":";
+    size_t size = strlen(deep);
+
+    (void) state;
+    memset(deep + size, '[', JSON_DEPTH_MAX);
+    memset(deep + size + JSON_DEPTH_MAX, ']', JSON_DEPTH_MAX);
+    deep[size + 2 * JSON_DEPTH_MAX] = '}';
+    say_content(process, forged, "x_request", "{}", deep);
+    assert_null(receive());
+    say_content(process, secret, "x_request", "{}", deep);
+    assert_null(receive());
+    answer = answer_of(process);
+    assert_string_equal(message_type(answer), "x_reply");
+    assert_true(is(message_content(answer),
+                   "{\"status\":\"error\",\"ename\":\"BadRequest\","
+                   "\"evalue\":\"the request cannot be read: content: nested "
+                   "too deeply at byte 132; at most 128 levels are permitted\","
+                   "\"exit_code\":2}"));
+    assert_int_equal(zsock_events(process) & ZMQ_POLLIN, 0);
+}
+
 /* Whatever a request is called, its answer has a name of at most 63 bytes. */
 static void the_answers_type_follows_from_the_requests(void **state)
 {
@@ -412,6 +445,7 @@ int main(void)
         TEST(reports_are_limited_in_rate),
         TEST(an_answer_goes_to_who_asked),
         TEST(an_answer_may_have_data),
+        TEST(a_request_that_is_too_deep_is_answered),
         TEST(the_answers_type_follows_from_the_requests),
         TEST(says_where_it_cannot_bind),
         TEST(a_path_may_have_107_bytes),
