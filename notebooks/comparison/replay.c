@@ -253,7 +253,7 @@ int replay_run(const notebook_t *notebook, const cell_executor_t *runner,
         cleanup_replay_step replay_step_t step = {.cell = &notebook->cells[i],
                                                   .count = count};
 
-        if (step.cell->kind != NOTEBOOK_CODE && number + 1 >= options->first)
+        if (step.cell->kind != NOTEBOOK_CODE)
             r = replay_bring(runner, &step, options, ret_summary, fault);
         if (r < 0)
             break;

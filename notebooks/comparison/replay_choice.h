@@ -15,6 +15,9 @@ const char *replay_skips(const notebook_cell_t *cell,
 /* The note ("hearth" in the metadata) of cells that a revival leaves out. An
  * earlier revival has run them, and did not get to its end. */
 #define REPLAY_BROKEN_OFF "broken_off"
+/* Likewise, of notes: an earlier revival that got to its end has made what they
+ * have again, and has notes of its own of it. */
+#define REPLAY_REPEATED "repeated"
 
 /* Returns the number of code cells. */
 size_t replay_count(const notebook_t *notebook);

@@ -46,7 +46,8 @@ static bool skips_call(const notebook_cell_t *note,
     bool is_revival = json_is_true(json_object_get(call, "revival"));
 
     if (options->is_revival)
-        return json_is_true(notebook_cell_note(note, REPLAY_BROKEN_OFF));
+        return json_is_true(notebook_cell_note(note, REPLAY_BROKEN_OFF))
+               || json_is_true(notebook_cell_note(note, REPLAY_REPEATED));
     return is_revival;
 }
 

@@ -104,7 +104,8 @@ static void on_note(downloads_t *self, const json_t *content)
 {
     const json_t *call = json_object_get(content, "call");
 
-    if (strcmp(text_member(call, "name"), PACKAGES) == 0)
+    if (strcmp(text_member(call, "name"), PACKAGES) == 0
+        && !json_object_get(call, "missing"))
         keep_packages(self, json_object_get(call, "result"));
 }
 

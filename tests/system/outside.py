@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 from fake_files import FakeFiles
 from fake_index import FakeIndex
@@ -83,6 +83,11 @@ def add(session: Session, *names: str) -> None:
 
 def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def own(session: Session) -> dict[str, Any]:
+    metadata: dict[str, Any] = session.notebook()["metadata"]["hearth"]
+    return metadata
 
 
 def make_repository(outside: Outside, name: str) -> tuple[Repository, str]:

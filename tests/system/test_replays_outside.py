@@ -26,6 +26,7 @@ from outside import (
     git,
     made_outside,
     make_repository,
+    own,
     run,
 )
 
@@ -48,11 +49,6 @@ def replay(
     assert done.returncode == status, (done.stdout, done.stderr)
     report: dict[str, Any] = json.loads(done.stdout)
     return report
-
-
-def own(session: Session) -> dict[str, Any]:
-    metadata: dict[str, Any] = session.notebook()["metadata"]["hearth"]
-    return metadata
 
 
 # ---- packages ----

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
-from harness import Gateway
+from harness import Gateway, Session
 from outside import (
     NEW,
     OLD,
@@ -18,6 +18,7 @@ from outside import (
     git,
     made_outside,
     make_repository,
+    own,
     run,
 )
 from recordings import revive
@@ -160,4 +161,82 @@ def test_cells_of_a_revival_keep_what_is_there(
     [missing] = report["missing"]
     assert missing["cell"] == report["cells"][0]["number"]
     assert digest(OLD) in missing["why"]
+    session.delete()
+
+
+def revive_with_loss(gateway: Gateway, session: Session) -> dict[str, Any]:
+    """Revive a session that cannot have all from outside."""
+    session.delete()
+    done = gateway.run("session", "revive", "--json", session.id)
+    assert done.returncode == 1, done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    assert report["missing"]
+    return report
+
+
+def test_each_revival_does_what_the_first_did(
+    outside: Outside, gateway: Gateway
+) -> None:
+    """The file comes between the same cells, though the first revival finds it
+    there, and the second one does not."""
+    outside.files.put("/again.csv", OLD)
+    session = gateway.create()
+    path = session.workspace / "again.csv"
+    read = "print(open('again.csv').read(), end='')"
+    assert session.exec(read).returncode == 1
+    gateway.json("fetch", "--json", session.id, outside.files.url("/again.csv"))
+    run(session, read)
+    # The first cell finds a file that is there already, and only then.
+    for is_there, different in ((True, 1), (False, 1), (False, 0)):
+        if not is_there:
+            path.unlink()
+        session.delete()
+        report = revive(gateway, session)
+        assert (report["different"], report["missing"]) == (different, [])
+        assert path.read_bytes() == OLD
+    session.delete()
+
+
+def test_each_revival_names_what_is_missing(
+    outside: Outside, gateway: Gateway
+) -> None:
+    outside.files.put("/ever.csv", OLD)
+    outside.index.add("everlost", "1.0")
+    session = gateway.create()
+    gateway.json("fetch", "--json", session.id, outside.files.url("/ever.csv"))
+    add(session, "everlost")
+    gateway.json("packages", "remove", "--json", session.id, "everlost")
+    run(session, "print(1)")
+    (session.workspace / "ever.csv").unlink()
+    outside.files.put("/ever.csv", NEW)
+    outside.index.releases.pop("everlost")
+    outside.forget()
+    first = revive_with_loss(gateway, session)["missing"]
+    assert revive_with_loss(gateway, session)["missing"] == first
+    assert "packages" not in own(session)
+    # It is the recorded file that is asked for, and it is had as soon as it
+    # is there.
+    outside.files.put("/ever.csv", OLD)
+    outside.index.add("everlost", "1.0")
+    session.delete()
+    assert revive(gateway, session)["missing"] == []
+    assert (session.workspace / "ever.csv").read_bytes() == OLD
+    assert "packages" not in own(session)
+    session.delete()
+
+
+def test_a_request_before_a_restart_is_made_again(
+    outside: Outside, gateway: Gateway
+) -> None:
+    """A restart discards the variables, and not the workspace."""
+    outside.files.put("/kept.csv", OLD)
+    session = gateway.create()
+    gateway.json("fetch", "--json", session.id, outside.files.url("/kept.csv"))
+    run(session, "x = 1")
+    gateway.run("session", "restart", session.id)
+    run(session, "y = 2")
+    (session.workspace / "kept.csv").unlink()
+    session.delete()
+    assert revive(gateway, session)["missing"] == []
+    assert (session.workspace / "kept.csv").read_bytes() == OLD
     session.delete()

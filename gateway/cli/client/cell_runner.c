@@ -2,10 +2,14 @@
  * ignored. input() is given the answers that came with the cell. */
 #include "gateway/cli/client/cell_runner.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
+#include "base/url_plain.h"
+#include "base/utf8.h"
 #include "gateway/cli/client/kernel_client.h"
 #include "gateway/cli/client/output_printer.h"
 #include "gateway/cli/client/outside_client.h"
+#include "protocol/limits.h"
 
 #include <errno.h>
 #include <string.h>
@@ -337,10 +341,57 @@ static gateway_exit_t ask_again(cell_runner_t *self, const json_t *call)
     return status;
 }
 
+/* Writes "fetched from URL", or the names of packages. */
+static void name_call(const json_t *call, buffer_t *out)
+{
+    const json_t *arguments = json_object_get(call, "arguments"), *name;
+    cleanup_free char *url = url_plain(member_text(arguments, "url"));
+    size_t i;
+
+    buffer_text(out, *url ? url : "packages:");
+    json_array_foreach(json_object_get(arguments, "names"), i, name)
+        buffer_format(out, " %s",
+                      json_is_string(name) ? json_string_value(name) : "");
+}
+
+/* Notes in the new part of the recording what a call has brought or not, so
+ * that the next revival makes it again. The gateway does that itself for what
+ * it was asked for and has done. */
+static void repeat_note(const cell_runner_t *self, const json_t *call,
+                        const char *why_or_null)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    json_auto_t *reply = NULL;
+    json_t *copy;
+
+    if (!self->is_revival)
+        return;
+    copy = json_copy((json_t *) (uintptr_t) call);
+    json_object_set_new(copy, "revival", json_true());
+    name_call(call, &text);
+    if (why_or_null) {
+        json_object_set_new(copy, "missing", json_string(why_or_null));
+        buffer_format(&text, " cannot be had again: %s", why_or_null);
+    } else {
+        json_object_del(copy, "missing");
+        buffer_format(&text, " is still at %s",
+                      member_text(json_object_get(call, "result"), "path"));
+    }
+    (void) management_client_ask(
+        self->management, "session_note",
+        json_pack("{s:s,s:s%,s:s,s:o}", "id", self->session, "text", text.data,
+                  text.size > NOTE_TEXT_MAX
+                      ? utf8_cut((const char *) text.data, NOTE_TEXT_MAX)
+                      : text.size,
+                  "by", "hearth", "call", copy),
+        &reply);
+}
+
 static char *bring(void *arg, const json_t *call)
 {
     cell_runner_t *self = arg;
     json_auto_t *failure = NULL;
+    char *why;
 
     if (!json_is_object(json_object_get(call, "arguments")))
         return mem_text("its note has no arguments with which it could be "
@@ -348,8 +399,10 @@ static char *bring(void *arg, const json_t *call)
     if (json_is_true(json_object_get(call, "url_cut")))
         return mem_text("its URL had a part that a notebook does not show; "
                         "replay the session itself");
-    if (is_left(self, call))
+    if (is_left(self, call)) {
+        repeat_note(self, call, NULL);
         return NULL;
+    }
     if (ask_again(self, call) == GATEWAY_EXIT_OK) {
         json_object_set_new(
             self->brought, member_text(json_object_get(call, "result"), "path"),
@@ -357,7 +410,9 @@ static char *bring(void *arg, const json_t *call)
         return NULL;
     }
     failure = management_client_failure(self->management);
-    return mem_text(member_text(failure, "evalue"));
+    why = mem_text(member_text(failure, "evalue"));
+    repeat_note(self, call, why);
+    return why;
 }
 
 cell_executor_t cell_runner_methods(cell_runner_t *self)

@@ -57,8 +57,9 @@ static void revive_clear(revive_t *self)
 /* ---- which cells made the variables ---- */
 
 /* Finds the first cell to run. A restart on request discarded the variables on
- * purpose; a completed revival counts as all cells before it. */
-static json_int_t find_beginning(const json_t *rows)
+ * purpose; a completed revival counts as all cells before it, and is returned,
+ * too (0: there is none). */
+static json_int_t find_beginning(const json_t *rows, json_int_t *ret_revival)
 {
     json_int_t beginning = 0, reviving = 0;
     const json_t *row;
@@ -76,7 +77,7 @@ static json_int_t find_beginning(const json_t *rows)
             reviving = seq;
         else if (strcmp(what, "revived") == 0
                  && json_is_true(json_object_get(row, "is_complete")))
-            beginning = reviving;
+            beginning = *ret_revival = reviving;
     }
     return beginning;
 }
@@ -135,16 +136,20 @@ static char *shorten(const char *text, size_t max)
     return mem_copy(text, size > max ? utf8_cut(text, max) : size);
 }
 
-/* Leaves out cells of an unfinished revival: they repeat earlier cells, which
- * are run anyway. */
-static void leave_out_broken_off(const notebook_t *notebook, const json_t *rows)
+/* Leaves out cells and notes of an unfinished revival: they repeat earlier
+ * ones, which are run anyway. Leaves out notes from before a finished one,
+ * which has notes of its own of the same; `revival` is its beginning. */
+static void leave_out(const notebook_t *notebook, const json_t *rows,
+                      json_int_t revival)
 {
     for (size_t i = 0; i < notebook->count; i++) {
         const notebook_cell_t *cell = &notebook->cells[i];
+        json_t *own = json_object_get(cell->metadata, "hearth");
 
         if (is_of_revival(cell) && !is_of_whole_revival(rows, seq_of(cell)))
-            json_object_set_new(json_object_get(cell->metadata, "hearth"),
-                                REPLAY_BROKEN_OFF, json_true());
+            json_object_set_new(own, REPLAY_BROKEN_OFF, json_true());
+        else if (cell->kind != NOTEBOOK_CODE && seq_of(cell) < revival)
+            json_object_set_new(own, REPLAY_REPEATED, json_true());
     }
 }
 
@@ -186,7 +191,7 @@ static gateway_exit_t read_recording(revive_t *self,
 {
     cleanup_options options_t *options = arguments_options(arguments);
     const char *id = arguments_operand(arguments, 0);
-    json_int_t beginning;
+    json_int_t beginning, revival = 0;
     gateway_exit_t status;
     fault_t fault = {0};
     int r;
@@ -207,8 +212,8 @@ static gateway_exit_t read_recording(revive_t *self,
         r < 0
         || json_object_get(json_object_get(self->notebook.metadata, "hearth"),
                            "damage");
-    leave_out_broken_off(&self->notebook, self->rows);
-    beginning = find_beginning(self->rows);
+    beginning = find_beginning(self->rows, &revival);
+    leave_out(&self->notebook, self->rows, revival);
     self->has_gaps = has_gaps(self->rows, beginning);
     self->first = find_first(&self->notebook, beginning);
     self->expected = add_up(self->rows, beginning);

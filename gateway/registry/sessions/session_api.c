@@ -18,6 +18,7 @@
 
 #define TOOLS_WAIT_MAX_MS 60000       /* for calls of host tools */
 #define REPORT_MAX        (64u << 10) /* bytes of the outcome of a revival */
+#define CALL_MAX          (1u << 20)  /* of a request that it makes again */
 #define SHOW_MS                                                                \
     (10 * RESPONSE_MS) /* a session without an answer is late after this time  \
                         */
@@ -186,13 +187,17 @@ static void refuse(const registry_parts_t *parts, message_t **request_p,
                       management_error(ename, exit_code, "%s", sentence));
 }
 
-static const char *note_flaw(const json_t *text, const json_t *by)
+static const char *note_flaw(const json_t *text, const json_t *by,
+                             const json_t *call)
 {
     if (!json_is_string(text) || !json_string_length(text)
         || json_string_length(text) > NOTE_TEXT_MAX)
         return "a note needs a `text` of at most 64 KiB";
     if (by && (!json_is_string(by) || json_string_length(by) > NOTE_BY_MAX))
         return "`by` must be a text of at most 200 bytes";
+    if (call
+        && (!json_is_object(call) || json_dumpb(call, NULL, 0, 0) > CALL_MAX))
+        return "`call` must be an object of at most 1 MiB";
     return NULL;
 }
 
@@ -202,8 +207,10 @@ void session_api_on_note(const registry_parts_t *parts, json_t *content,
 {
     json_t *text = json_object_get(content, "text");
     json_t *by = json_object_get(content, "by");
-    const char *flaw = note_flaw(text, by);
-    json_auto_t *note = json_pack("{s:O?,s:O*}", "text", text, "by", by);
+    json_t *call = json_object_get(content, "call");
+    const char *flaw = note_flaw(text, by, call);
+    json_auto_t *note =
+        json_pack("{s:O?,s:O*,s:O*}", "text", text, "by", by, "call", call);
     cleanup_free char *packed = json_dumps(note, JSON_COMPACT);
 
     if (flaw)

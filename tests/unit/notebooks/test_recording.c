@@ -479,6 +479,10 @@ static void another_journal_is_found(void **state)
     "\"hearth:packages\",\"arguments\":{\"order\":\"add\",\"names\":[\"a\"]}," \
     "\"result\":{\"status\":\"ok\",\"packages\":[{\"name\":\"a\",\"version\":" \
     "\"1\",\"requested\":true,\"sha256\":\"" SHA "\"}]}}}"
+#define MISSED                                                                 \
+    "{\"text\":\"lost\",\"by\":\"hearth\",\"call\":{\"name\":"                 \
+    "\"hearth:packages\",\"missing\":\"why\",\"result\":{\"status\":\"ok\","   \
+    "\"packages\":[{\"name\":\"c\",\"version\":\"3\"}]}}}"
 #define FETCHED                                                                \
     "{\"text\":\"fetched\",\"by\":\"hearth\",\"call\":{\"name\":"              \
     "\"hearth:fetch\",\"arguments\":{\"url\":\"https://u:p@x/t?k=s\","         \
@@ -521,6 +525,8 @@ static void what_came_from_outside_is_listed(void **state)
     recorded_append(journal, JOURNAL_STATE, 0, "file", CLONE_RECORD);
     recorded_append(journal, JOURNAL_REPLY, 1, "execute_reply",
                     "{\"status\":\"ok\"}");
+    /* A revival noted what it could not have. */
+    recorded_append(journal, JOURNAL_STATE, 0, "note", MISSED);
     journal_destroy(&journal);
     take_all(*state, NULL, &notebook);
     own = json_object_get(notebook.metadata, "hearth");

@@ -8,6 +8,9 @@
     "\"b\"]}}}}"
 #define FETCH                                                                  \
     "{\"hearth\":{\"call\":{\"name\":\"f\",\"arguments\":{\"url\":\"u\"}}}}"
+#define LEFT_OUT(flag)                                                         \
+    "{\"hearth\":{\"" flag                                                     \
+    "\":true,\"call\":{\"name\":\"l\",\"arguments\":{}}}}"
 #define REVIVED                                                                \
     "{\"hearth\":{\"call\":{\"name\":\"r\",\"arguments\":{},\"revival\":true}" \
     "}}"
@@ -45,14 +48,16 @@ static void brings_what_clients_had_asked_for(void **state)
     assert_string_equal(listener.log, "0[a, b: no]1=");
     assert_int_equal(summary.missing, 1);
 
-    /* A revival makes again what comes before its first cell. */
+    /* A revival makes again what comes before its first cell, too. */
     pretender = (pretender_t){0};
     options.last = 0;
     options.first = 2;
     options.is_revival = true;
+    replay_rig_add(&notebook, "o", "broken off", NULL, LEFT_OUT("broken_off"));
+    replay_rig_add(&notebook, "q", "repeated", NULL, LEFT_OUT("repeated"));
     assert_int_equal(
         replay_rig_run(&notebook, &pretender, &options, &summary, &fault), 0);
-    assert_string_equal(pretender.log, "BRING r;b;BRING f;");
+    assert_string_equal(pretender.log, "BRING p;BRING r;b;BRING f;");
 }
 
 /* Replays with what is asked by default; returns how much is missing. */

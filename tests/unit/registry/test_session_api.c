@@ -181,9 +181,17 @@ static void a_note_is_a_text_with_bounds(void **state)
         "{\"id\":\"aa1\",\"text\":7}",
         "{\"id\":\"aa1\",\"text\":\"\"}",
         "{\"id\":\"aa1\",\"text\":\"t\",\"by\":7}",
+        "{\"id\":\"aa1\",\"text\":\"t\",\"call\":null}",
+        "{\"id\":\"aa1\",\"text\":\"t\",\"call\":[]}",
     };
-    cleanup_free char *longest = mem_format(
-        "{\"id\":\"aa1\",\"text\":\"%065536d\",\"by\":\"%0200d\"}", 0, 0);
+    cleanup_free char *longest =
+        mem_format("{\"id\":\"aa1\",\"text\":\"%065536d\",\"by\":\"%0200d\","
+                   "\"call\":{\"a\":\"%01048568d\"}}",
+                   0, 0, 0);
+    cleanup_free char *call_too_long =
+        mem_format("{\"id\":\"aa1\",\"text\":\"t\",\"call\":{\"a\":"
+                   "\"%01048570d\"}}",
+                   0);
     cleanup_free char *too_long =
         mem_format("{\"id\":\"aa1\",\"text\":\"%065537d\"}", 0);
     cleanup_free char *by_too_long =
@@ -195,7 +203,8 @@ static void a_note_is_a_text_with_bounds(void **state)
     }
     ask(session_api_on_note, *state, too_long);
     ask(session_api_on_note, *state, by_too_long);
-    ANSWERS("BadRequest BadRequest");
+    ask(session_api_on_note, *state, call_too_long);
+    ANSWERS("BadRequest BadRequest BadRequest");
     SAID("");
     ask(session_api_on_note, *state, longest);
     assert_string_equal(sent("aa1 NOTE"), "");
