@@ -34,6 +34,13 @@ typedef struct {
     bool is_enough;
 } log_walk_t;
 
+/* The line of the head file. */
+typedef struct {
+    char text[CHAINED_LOG_HEAD_SIZE + 1];
+    bool is_there; /* and has two numbers: */
+    uint64_t first, last;
+} head_t;
+
 static void flaw(log_walk_t *self, const char *what)
 {
     if (!self->report.flaws++)
@@ -174,59 +181,90 @@ static int read_file(log_walk_t *self, const char *folder, fault_t *fault)
     return 0;
 }
 
-/* Checks whether the head names the log's end. A writer that was killed between
- * the two may have left the head one record late. */
-static void check_head(log_walk_t *self, const char *folder)
+/* Reads the head; it is "" if it is missing or too short. */
+static void read_head(const char *folder, head_t *ret_head)
 {
     cleanup_free char *path = mem_format("%s/head", folder);
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    char text[CHAINED_LOG_HEAD_SIZE + 1] = "",
-                                      hex[2 * CHAINED_LOG_MAC_SIZE + 1];
+    head_t head = {.text = ""};
+
+    if (fd >= 0
+        && read(fd, head.text, CHAINED_LOG_HEAD_SIZE) == CHAINED_LOG_HEAD_SIZE
+        && sscanf(head.text, "%" SCNu64 " %" SCNu64, &head.first, &head.last)
+               == 2)
+        head.is_there = true;
+    *ret_head = head;
+}
+
+/* Checks whether the head names what the log has. A writer may be at work: the
+ * log's end is compared with the head that was there before the records were
+ * read, and its beginning with the head after that. A writer that was killed
+ * may have left the head one record late. */
+static void check_head(log_walk_t *self, const head_t *before,
+                       const head_t *after)
+{
+    const head_t *same = after->last == self->report.last ? after : before;
+    char hex[2 * CHAINED_LOG_MAC_SIZE + 1];
     uint8_t mac[CHAINED_LOG_MAC_SIZE];
-    uint64_t first, last;
 
     self->line++;
-    if (fd < 0 || read(fd, text, CHAINED_LOG_HEAD_SIZE) != CHAINED_LOG_HEAD_SIZE
-        || sscanf(text, "%" SCNu64 " %" SCNu64, &first, &last) != 2) {
+    if (!after->is_there)
         flaw(self, "the head is missing or damaged");
-        return;
-    }
-    if (last < self->report.last)
-        return; /* a record that came meanwhile */
-    if (last > self->report.last)
+    else if (before->is_there && before->last > self->report.last)
         flaw(self, "records at the end are missing");
-    else if (first && first < self->report.first)
+    else if (after->last >= self->report.last && after->first
+             && after->first < self->report.first)
         flaw(self, "the oldest records are missing");
-    else {
-        chained_log_mac(self->key, self->mac, text, 42, mac);
+    else if (same->is_there && same->last == self->report.last) {
+        chained_log_mac(self->key, self->mac, same->text, 42, mac);
         sodium_bin2hex(hex, sizeof hex, mac, sizeof mac);
-        if (strncmp(text + 42, hex, strlen(hex)) != 0)
+        if (strncmp(same->text + 42, hex, strlen(hex)) != 0)
             flaw(self, "the head was changed");
     }
+}
+
+/* Reads the files that come after the one of that number, in their order.
+ * Returns -ENOENT when the writer has removed one meanwhile; self->file is its
+ * number, and the next one begins the log. */
+static int read_files(log_walk_t *self, const char *folder, uint64_t after,
+                      fault_t *fault)
+{
+    cleanup_free uint64_t *numbers = NULL;
+    size_t count = chained_log_files(folder, &numbers);
+    int r = 0;
+
+    self->report.files = count;
+    for (size_t i = 0; i < count && r == 0; i++) {
+        if (numbers[i] <= after)
+            continue;
+        self->file = numbers[i];
+        if (i && numbers[i] != numbers[i - 1] + 1)
+            flaw(self, "a file before this one is missing");
+        r = read_file(self, folder, fault);
+    }
+    if (r == -ENOENT)
+        self->is_begun = false;
+    return r;
 }
 
 int chained_log_read(const char *folder, const uint8_t key[LOG_KEY_SIZE],
                      chained_log_each_t *each, void *arg,
                      chained_log_report_t *ret_report, fault_t *fault)
 {
-    cleanup_free uint64_t *numbers = NULL;
-    size_t count = chained_log_files(folder, &numbers);
     log_walk_t scan = {.key = key, .each = each, .arg = arg};
+    head_t before, after;
+    int r;
 
-    if (!count)
+    read_head(folder, &before);
+    do
+        r = read_files(&scan, folder, scan.file, fault);
+    while (r == -ENOENT);
+    if (r < 0)
+        return r;
+    if (!scan.report.files)
         return fault_set(fault, ENOENT, "there is no log in %s", folder);
-    for (size_t i = 0; i < count; i++) {
-        int r;
-
-        scan.file = numbers[i];
-        if (i && numbers[i] != numbers[i - 1] + 1)
-            flaw(&scan, "a file before this one is missing");
-        r = read_file(&scan, folder, fault);
-        if (r < 0)
-            return r;
-    }
-    check_head(&scan, folder);
-    scan.report.files = count;
+    read_head(folder, &after);
+    check_head(&scan, &before, &after);
     *ret_report = scan.report;
     return 0;
 }
@@ -236,13 +274,15 @@ int chained_log_tail(const char *folder, uint64_t file, const uint8_t *key,
 {
     log_walk_t scan = {.key = key, .file = file};
     chained_log_tail_t tail = {0};
+    head_t head;
     int r = read_file(&scan, folder, fault);
 
     if (r < 0)
         return r;
     /* A whole log may begin after this file's first record. */
     scan.report.first = 0;
-    check_head(&scan, folder);
+    read_head(folder, &head);
+    check_head(&scan, &head, &head);
     tail.last = scan.report.last;
     tail.size = scan.size;
     tail.records = scan.in_file;

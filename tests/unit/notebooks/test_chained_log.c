@@ -332,6 +332,63 @@ static void shows_a_file_that_was_removed(void **state)
     assert_non_null(strstr(verify().text, "oldest records are missing"));
 }
 
+/* A writer that is at work while the log is read. */
+typedef struct {
+    chained_log_t *ledger;
+    int records; /* that it appends when the reader has the first one */
+} writing_t;
+
+static bool append_meanwhile(void *arg, const char *line, size_t size)
+{
+    writing_t *writing = arg;
+
+    (void) line;
+    (void) size;
+    append(writing->ledger, 1, writing->records);
+    writing->records = 0;
+    return true;
+}
+
+static chained_log_report_t verify_beside(chained_log_t *ledger, int records)
+{
+    writing_t writing = {ledger, records};
+    chained_log_report_t report;
+    fault_t fault;
+
+    assert_int_equal(chained_log_read(folder, key, append_meanwhile, &writing,
+                                      &report, &fault),
+                     0);
+    return report;
+}
+
+static void records_that_come_while_it_reads_are_not_missing(void **state)
+{
+    (void) state;
+    cleanup_chained_log chained_log_t *ledger = open_ledger(400, 100);
+    chained_log_report_t report;
+
+    append(ledger, 1, 5);
+    report = verify_beside(ledger, 10);
+    assert_string_equal(report.text, "");
+    assert_int_equal(report.flaws, 0);
+    assert_true(report.last < verify().last);
+}
+
+static void files_that_go_while_it_reads_are_not_missing(void **state)
+{
+    (void) state;
+    cleanup_chained_log chained_log_t *ledger = open_ledger(400, 3);
+    chained_log_report_t report;
+
+    append(ledger, 1, 20);
+    /* One of the three goes, which was read already; then all of them. */
+    for (int records = 2; records < 20; records += 16) {
+        report = verify_beside(ledger, records);
+        assert_string_equal(report.text, "");
+        assert_int_equal(report.flaws, 0);
+    }
+}
+
 static void refuses_an_invalid_line(void **state)
 {
     (void) state;
@@ -382,6 +439,8 @@ int main(void)
         TEST(truncates_a_record_torn_by_a_crash),
         TEST(rotates_and_keeps_the_newest),
         TEST(shows_a_file_that_was_removed),
+        TEST(records_that_come_while_it_reads_are_not_missing),
+        TEST(files_that_go_while_it_reads_are_not_missing),
         TEST(refuses_an_invalid_line),
         TEST(a_key_is_made_once_and_for_its_owner_alone),
     };
