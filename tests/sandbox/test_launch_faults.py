@@ -85,12 +85,27 @@ def zygote_of(gateway: Gateway) -> int:
     return wait_for(look, "a zygote that is ready")
 
 
+def is_followed(pid: int) -> bool:
+    """Whether a tracer that was attached has had the process stop once and go
+    on: it waits in a call again, or has ended in that call."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+    return stat.rpartition(")")[2].split()[0] in "SZX"
+
+
 @contextmanager
 def failing(
     pid: int, call: str, turn: Turn, what: str, alone: bool = False
 ) -> Iterator[None]:
     """The nth such call of that process, and of each that it makes; or of its
-    first thread alone."""
+    first thread alone.
+
+    strace says that it is attached when it has asked for the stop. On a busy
+    machine the process could still finish the call that it waits in, and the
+    first one that fails would be another's.
+    """
     words = [word for word in strace(call, turn, what) if word != "-f"]
     tracer = subprocess.Popen(
         [*words, *([] if alone else ["-f"]), "-p", str(pid)],
@@ -102,6 +117,7 @@ def failing(
         assert tracer.stderr is not None
         line = tracer.stderr.readline()
         assert f"Process {pid} attached" in line, line
+        wait_for(lambda: is_followed(pid), "a process that strace follows")
         yield
     finally:
         tracer.terminate()
@@ -113,6 +129,8 @@ class Trace:
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
+        # With the socket of a zygote: a test before this one may have ended it.
+        zygote_of(gateway)
         # With what it makes ahead.
         next_one = gateway.runtime / "next/init.sock"
         wait_for(next_one.exists, "what the next session needs")
