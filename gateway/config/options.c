@@ -158,45 +158,6 @@ const profile_t *options_profile(const options_t *self, const char *name)
     return find_profile(self, name);
 }
 
-static uint64_t limit_at(const profile_t *profile, const option_value_t *row)
-{
-    return *(const uint64_t *) ((const char *) profile + row->offset);
-}
-
-int options_lower_limit(const profile_t *profile, const char *name,
-                        const char *value, profile_limits_t *limits,
-                        uint64_t *ret_value, fault_t *fault)
-{
-    cleanup_free char *key = mem_format("limits/%.100s", name);
-    const option_value_t *row = option_keys_find(
-        option_profile_rows, option_profile_row_count, OF_PROFILE_SIZE, key);
-    profile_t lowered = {.limits = *limits};
-    uint64_t most, asked;
-    int r;
-
-    if (!row)
-        return option_keys_refuse(key, fault);
-    r = option_value_set(row, &lowered, key, value, fault);
-    if (r < 0)
-        return r;
-    most = limit_at(profile, row);
-    asked = limit_at(&lowered, row);
-    /* Where a limit has a zero it means none. */
-    bool is_bound = most || !row->has_zero;
-    bool asks_for_none = !asked && row->has_zero;
-    if (is_bound && (asked > most || asks_for_none)) {
-        cleanup_free char *permitted = option_value_write(row, profile);
-
-        return fault_set(fault, ERANGE,
-                         "%s: %s is more than the %s of profile %s; a session "
-                         "can only have less",
-                         key, value, permitted, profile->name);
-    }
-    *limits = lowered.limits;
-    *ret_value = asked;
-    return 0;
-}
-
 bool options_takes_groups_v1(const options_t *self)
 {
     return self->cgroups == CGROUP_AUTO || self->cgroups == CGROUP_V1;

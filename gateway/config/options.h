@@ -209,14 +209,6 @@ bool options_is_kernel_variable(const char *name);
  * the default profile. */
 const profile_t *options_profile(const options_t *self, const char *name);
 
-/* Reads a limit's key without profile/<name>/limits/ ("memory", "processes" …)
- * and its value. The value goes into `limits` and ret_value. -EINVAL: there is
- * no such limit, or the value is wrong; -ERANGE: the profile's is lower. Then
- * nothing was changed. */
-int options_lower_limit(const profile_t *profile, const char *name,
-                        const char *value, profile_limits_t *limits,
-                        uint64_t *ret_value, fault_t *fault);
-
 /* Returns true if control groups of version 1 are used where they exist. */
 bool options_takes_groups_v1(const options_t *self);
 /* Returns true if zygotes are to have a user of their own: with `own`, and with

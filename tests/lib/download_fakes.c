@@ -210,6 +210,19 @@ void download_fakes_add_session(const char *id)
     entry->sees_packages = true;
 }
 
+void download_fakes_set_rules(const char *packages_or_null,
+                              const char *fetch_or_null)
+{
+    cleanup_download_wishes download_wishes_t wishes = {
+        .packages = mem_text(packages_or_null),
+        .fetch = mem_text(fetch_or_null)};
+
+    for (session_entry_t *entry =
+             session_table_first(download_fakes.parts->table);
+         entry; entry = session_table_next(entry))
+        session_table_set_rules(entry, &wishes);
+}
+
 int download_fakes_begin(void **state)
 {
     if (rig_begin(state) < 0)

@@ -40,6 +40,10 @@ int download_fakes_begin(void **state);
 int download_fakes_end(void **state);
 /* Adds a session that sees its packages. */
 void download_fakes_add_session(const char *id);
+/* Gives all sessions the rules of the profile as it is now, and these of their
+ * own, as JSON. */
+void download_fakes_set_rules(const char *packages_or_null,
+                              const char *fetch_or_null);
 
 /* Has a client ask by a request with that content, or for an order with at most
  * one name. */

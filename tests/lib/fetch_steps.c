@@ -75,6 +75,7 @@ int fetch_steps_begin(void **state)
     fetch_places[0] = place;
     fake_profile.fetch = (profile_fetch_t){
         .allow = fetch_places, .max_bytes = 9, .serves_cells = 1};
+    download_fakes_set_rules(NULL, NULL);
     return r;
 }
 

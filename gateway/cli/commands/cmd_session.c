@@ -59,6 +59,12 @@ static const flag_t create_flags[] = {
      "whether a kernel that dies is replaced by a fresh one"},
     {"limit", 'l', "KEY=VALUE",
      "a limit lower than the profile's, as memory=512M; may be repeated"},
+    {"packages", 0, "KEY=VALUE",
+     "a rule for packages stricter than the profile's, as deny=torch; may be "
+     "repeated"},
+    {"fetch", 0, "KEY=VALUE",
+     "a rule for fetches stricter than the profile's, as max_bytes=64M; may be "
+     "repeated"},
     {"tools", 0, "NAME,...",
      "the only host tools that its code may call; \"\" for none"},
     {"transport", 0, "ipc|tcp",
@@ -88,22 +94,29 @@ static void add_seconds(const arguments_t *arguments, const char *flag,
         json_object_set_new(content, key, json_seconds(seconds));
 }
 
-/* The gateway checks the names and values. */
-static void add_limits(const arguments_t *arguments, json_t *content)
+/* Adds the pairs of a flag as an object. The gateway checks the names and
+ * values. Of a list every value counts, and of a limit the last one. */
+static void add_pairs(const arguments_t *arguments, const char *flag,
+                      const char *key, json_t *content)
 {
-    json_auto_t *limits = json_object();
+    bool is_limit = strcmp(flag, "limit") == 0;
+    json_auto_t *pairs = json_object();
     const char *pair;
     size_t cursor = 0;
 
-    while ((pair = arguments_each(arguments, "limit", &cursor))) {
+    while ((pair = arguments_each(arguments, flag, &cursor))) {
         cleanup_free char *name = mem_text(pair);
         char *equals = strchr(name, '=');
 
         *equals = '\0';
-        json_object_set_new(limits, name, json_string(equals + 1));
+        const char *before = json_string_value(json_object_get(pairs, name));
+        cleanup_free char *value =
+            before && !is_limit ? mem_format("%s, %s", before, equals + 1)
+                                : mem_text(equals + 1);
+        json_object_set_new(pairs, name, json_string(value));
     }
-    if (json_object_size(limits))
-        json_object_set(content, "limits", limits);
+    if (json_object_size(pairs))
+        json_object_set(content, key, pairs);
 }
 
 /* An empty text is an empty list: no tool. */
@@ -140,7 +153,9 @@ static int create(const arguments_t *arguments)
     add_text(arguments, "name", "name", content);
     add_text(arguments, "restart", "restart", content);
     add_text(arguments, "transport", "transport", content);
-    add_limits(arguments, content);
+    add_pairs(arguments, "limit", "limits", content);
+    add_pairs(arguments, "packages", "packages", content);
+    add_pairs(arguments, "fetch", "fetch", content);
     add_tools(arguments, content);
     if (workspace && !folder)
         return usage_error(arguments, "--workspace: there is no folder %s",

@@ -3,7 +3,7 @@
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
 
-#include "gateway/config/limit_overrides.h"
+#include "gateway/config/lowering.h"
 #include "gateway/config/tool_list.h"
 #include "gateway/http/subscriptions/subscription.h"
 
@@ -145,23 +145,27 @@ static bool copy_options(exchange_t *exchange, const json_t *body,
     return true;
 }
 
-static bool copy_limits(exchange_t *exchange, const json_t *body,
-                        const char *profile, json_t *content)
+/* Copies what the session is to have less of than its profile. */
+static bool copy_lowering(exchange_t *exchange, const json_t *body,
+                          const char *profile, json_t *content)
 {
-    json_t *limits = json_object_get(body, "limits");
-    cleanup_free char *text = NULL;
-    profile_limits_t lowered;
-    fault_t fault;
+    static const char *const sections[] = {LOWERING_LIMITS, LOWERING_PACKAGES,
+                                           LOWERING_FETCH};
 
-    if (!limits)
-        return true;
-    if (limit_overrides_ask(options_profile(exchange->http->options, profile),
-                            limits, &lowered, &text, &fault)
-        < 0) {
-        exchange_fail(exchange, 400, "%s", fault.text);
-        return false;
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        json_t *asked = json_object_get(body, sections[i]);
+        cleanup_free char *text = NULL;
+        fault_t fault;
+
+        if (lowering_ask(options_profile(exchange->http->options, profile),
+                         sections[i], asked, &text, &fault)
+            < 0) {
+            exchange_fail(exchange, 400, "%s", fault.text);
+            return false;
+        }
+        if (asked)
+            json_object_set(content, sections[i], asked);
     }
-    json_object_set(content, "limits", limits);
     return true;
 }
 
@@ -258,7 +262,7 @@ json_t *jupyter_model_creation(exchange_t *exchange, const json_t *body,
         json_object_set_new(content, "profile", json_string(profile));
     }
     if (!copy_options(exchange, body, content)
-        || !copy_limits(exchange, body, profile, content)
+        || !copy_lowering(exchange, body, profile, content)
         || !copy_tools(exchange, body, profile, content)
         || !copy_environment(exchange, body, content))
         return NULL;

@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/log.h"
-#include "gateway/config/limit_overrides.h"
+#include "gateway/config/lowering.h"
 #include "gateway/config/state_files.h"
 #include "gateway/files/actor.h"
 #include "gateway/frontends/management_error.h"
@@ -32,8 +32,8 @@ static char *find_left(const registry_parts_t *parts, const char *id,
                           &fault)
         < 0)
         return NULL;
-    limits = limit_overrides_keep(
-        session_factory_profile(parts->options, profile), spec->asked.limits);
+    limits = lowering_limits(session_factory_profile(parts->options, profile),
+                             spec->asked.limits);
     *ret_limits = limits_of(&limits);
     return mem_text(spec->workspace);
 }

@@ -42,6 +42,7 @@ void session_entry_destroy(session_entry_t **entry_p)
     free(entry->name);
     free(entry->connection_file);
     json_decref(entry->environment);
+    download_rules_clear(&entry->rules);
     responses_clear(&entry->response);
     free(entry);
     *entry_p = NULL;
@@ -119,7 +120,8 @@ static session_entry_t *make_entry(const session_spec_t *spec, bool is_start,
     entry->name = mem_text(spec->name);
     if (spec->environment)
         entry->environment = json_loads(spec->environment, 0, NULL);
-    if (spec->profile->packages.index)
+    download_rules_make(spec->profile, &spec->asked.downloads, &entry->rules);
+    if (entry->rules.has_packages)
         memcpy(entry->packages, spec->packages, sizeof entry->packages);
     entry->sees_packages = sees_packages(spec);
     entry->connection_file = mem_text(spec->connection_file);
@@ -254,6 +256,13 @@ json_t *session_table_ambiguous(const session_table_t *self, const char *word)
     return management_error("AmbiguousSession", GATEWAY_EXIT_USAGE,
                             "%s is more than one session: %s", word,
                             ids.size ? (const char *) ids.data : "");
+}
+
+void session_table_set_rules(session_entry_t *entry,
+                             const download_wishes_t *wishes)
+{
+    download_rules_clear(&entry->rules);
+    download_rules_make(entry->profile, wishes, &entry->rules);
 }
 
 void session_table_rename(session_entry_t *entry, const char *name)

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
+#include "gateway/config/download_rules.h"
 #include "gateway/frontends/mailbox.h"
 #include "gateway/registry/core/responses.h"
 #include "gateway/session/actor/actor.h"
@@ -45,6 +46,7 @@ typedef struct session_entry {
     mailbox_line_t *line;     /* owned; to its actor */
     const profile_t *profile; /* borrowed from the options */
     profile_limits_t limits;  /* the profile's, or lower ones */
+    download_rules_t rules;   /* the profile's, or stricter ones */
     char *runtime_folder;     /* owned */
     char *workspace;          /* owned */
     char *name;               /* owned; for people, or NULL */
@@ -65,7 +67,7 @@ typedef struct session_entry {
                             */
     response_t response;   /* answers that are outstanding */
     session_launch_t launch;
-    /* The name of its folder of packages; "" if its profile has no index. */
+    /* The name of its folder of packages; "" if it may get none. */
     char packages[PACKAGES_TOKEN_SIZE];
     bool sees_packages; /* its kernel has the profile's folder of packages, or
                            is about to be replaced by one that has */
@@ -111,6 +113,9 @@ session_entry_t *session_table_find_prefix(const session_table_t *self,
  * them. */
 json_t *session_table_unknown(const char *id);
 json_t *session_table_ambiguous(const session_table_t *self, const char *word);
+/* Gives it rules of its own. */
+void session_table_set_rules(session_entry_t *entry,
+                             const download_wishes_t *wishes);
 /* Gives it another name. */
 void session_table_rename(session_entry_t *entry, const char *name);
 

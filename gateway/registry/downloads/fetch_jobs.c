@@ -147,7 +147,7 @@ static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
                         const char *path)
 {
     const options_t *options = self->parts->options;
-    const profile_fetch_t *fetch = &entry->profile->fetch;
+    const profile_fetch_t *fetch = &entry->rules.fetch;
     bool is_file = kind == &fetch_kind;
     const char *ca_file = options->fetch_ca_file;
     json_t *job = download_job_new(
@@ -165,6 +165,7 @@ static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
                        (json_int_t) fetch->max_bytes, "cache_bytes",
                        (json_int_t) cache_bytes(options), "ca_file",
                        ca_file ? ca_file : ""));
+    download_job_add_own(job, LOWERING_FETCH, entry->rules.own_fetch);
     json_object_update_new(
         job,
         is_file
@@ -180,6 +181,17 @@ static json_t *off(const session_entry_t *entry)
 {
     const char *profile = entry->profile->name;
 
+    if (*entry->profile->fetch.allow
+        && json_object_get(entry->rules.own_fetch, "allow"))
+        return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
+                                "this session was created with fetch/allow = "
+                                "\"\": it fetches nothing");
+    if (*entry->profile->fetch.allow)
+        return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
+                                "the rules for fetches that session %s was "
+                                "created with cannot be read any more, so it "
+                                "fetches nothing: create another session",
+                                entry->id);
     return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
                             "sessions of profile %s fetch nothing: the "
                             "operator can name hosts in "
@@ -191,21 +203,23 @@ static json_t *off(const session_entry_t *entry)
 static json_t *off_for_code(const session_entry_t *entry,
                             const download_kind_t *kind)
 {
+    cleanup_free char *rule =
+        download_job_cells_rule(entry, LOWERING_FETCH, entry->rules.own_fetch);
+
     return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
-                            "code in a cell may not fetch here "
-                            "(profile/%s/fetch/cells); a client may: `hearth "
-                            "%s %s URL`",
-                            entry->profile->name,
-                            kind == &fetch_kind ? "fetch" : "clone", entry->id);
+                            "code in a cell may not fetch here (%s); a client "
+                            "may: `hearth %s %s URL`",
+                            rule, kind == &fetch_kind ? "fetch" : "clone",
+                            entry->id);
 }
 
 /* Returns why there can be no fetch now; NULL if there can. */
 static json_t *refusal(const fetch_jobs_t *self, const session_entry_t *entry,
                        const download_kind_t *kind, bool is_code)
 {
-    if (!*entry->profile->fetch.allow)
+    if (!entry->rules.has_fetch)
         return off(entry);
-    if (is_code && !entry->profile->fetch.serves_cells)
+    if (is_code && !entry->rules.fetch.serves_cells)
         return off_for_code(entry, kind);
     if (session_table_is_closing(self->parts->table))
         return download_lane_stopping(self->lane, false);

@@ -19,13 +19,14 @@
 
 #include <string.h>
 
-#define WRITES_MAX 1 /* that run at once */
-#define LISTS_MAX  4
-#define WAITING    16               /* jobs that wait for either */
-#define OF_SESSION 2                /* of them, jobs of one session */
-#define LIMIT_MS   (10 * 60 * 1000) /* of a job */
-#define NAMES_MAX  100              /* of packages in a request */
-#define NAME_BYTES 500 /* bytes of each, a requirement with its conditions */
+#define WRITES_MAX   1 /* that run at once */
+#define LISTS_MAX    4
+#define WAITING      16               /* jobs that wait for either */
+#define OF_SESSION   2                /* of them, jobs of one session */
+#define LIMIT_MS     (10 * 60 * 1000) /* of a job */
+#define CACHE_FACTOR 4   /* times what a profile permits a session */
+#define NAMES_MAX    100 /* of packages in a request */
+#define NAME_BYTES   500 /* bytes of each, a requirement with its conditions */
 
 struct packages_jobs {
     const registry_parts_t *parts; /* borrowed */
@@ -108,6 +109,16 @@ void packages_jobs_stop(packages_jobs_t *self)
     download_lane_stop(self->lists);
 }
 
+/* Returns the bounds of the cache. Those of the profile: a session with lower
+ * ones of its own leaves others theirs. */
+static json_t *describe_cache(const profile_packages_t *of_profile)
+{
+    return json_pack("{s:I,s:I}", "cache_bytes",
+                     (json_int_t) (CACHE_FACTOR * of_profile->max_bytes),
+                     "cache_files",
+                     (json_int_t) (CACHE_FACTOR * of_profile->max_files));
+}
+
 /* Returns the members of a job by which versions are judged. */
 static json_t *describe_judging(const profile_packages_t *packages)
 {
@@ -123,7 +134,7 @@ static json_t *describe(const packages_jobs_t *self,
 {
     const options_t *options = self->parts->options;
     const profile_t *profile = entry->profile;
-    const profile_packages_t *packages = &profile->packages;
+    const profile_packages_t *packages = &entry->rules.packages;
     const packages_folder_t *place = self->parts->packages_folder;
     const json_t *names = json_object_get(content, "names");
     cleanup_free char *folder = packages_folder_session(place, entry->packages);
@@ -145,7 +156,9 @@ static json_t *describe(const packages_jobs_t *self,
                        (json_int_t) (packages->cooldown_ms / 1000), "max_bytes",
                        (json_int_t) packages->max_bytes, "max_files",
                        (json_int_t) packages->max_files, "uv", uv ? uv : ""));
+    json_object_update_new(job, describe_cache(&profile->packages));
     json_object_update_new(job, describe_judging(packages));
+    download_job_add_own(job, LOWERING_PACKAGES, entry->rules.own_packages);
     recorded_result_pin_packages(content, job);
     return job;
 }
@@ -202,11 +215,27 @@ static download_lane_t *lane_of(const packages_jobs_t *self,
     return is_list(content) ? self->lists : self->writes;
 }
 
+/* Returns the error for a session that gets no packages by rules of its own. */
+static json_t *off_for_session(const session_entry_t *entry)
+{
+    if (json_object_get(entry->rules.own_packages, "index"))
+        return management_error("PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
+                                "this session was created with packages/index "
+                                "= \"\": it gets no packages");
+    return management_error("PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
+                            "the rules for packages that session %s was "
+                            "created with cannot be read any more, so it gets "
+                            "none: create another session",
+                            entry->id);
+}
+
 /* Returns the error for a session whose code would not find the packages. */
 static json_t *off(const session_entry_t *entry)
 {
     const char *profile = entry->profile->name;
 
+    if (entry->profile->packages.index && !entry->rules.has_packages)
+        return off_for_session(entry);
     if (entry->profile->packages.index)
         return management_error("RestartNeeded", GATEWAY_EXIT_FAILED,
                                 "the kernel of session %s was started without "
@@ -222,16 +251,15 @@ static json_t *off(const session_entry_t *entry)
 /* Returns the error for code that may not ask, though clients may. */
 static json_t *off_for_code(const session_entry_t *entry, const json_t *content)
 {
-    const char *profile = entry->profile->name;
+    cleanup_free char *rule = download_job_cells_rule(
+        entry, LOWERING_PACKAGES, entry->rules.own_packages);
     const char *what =
         is_list(content) ? "add" : download_job_text(content, "order");
 
-    return management_error(
-        "PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
-        "code in a cell may not ask for packages here "
-        "(profile/%s/packages/cells); a client may: `hearth packages %s %s "
-        "NAME`",
-        profile, what, entry->id);
+    return management_error("PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
+                            "code in a cell may not ask for packages here "
+                            "(%s); a client may: `hearth packages %s %s NAME`",
+                            rule, what, entry->id);
 }
 
 /* Returns why there can be no such job now; NULL if there can. */
@@ -244,9 +272,9 @@ static json_t *refusal(const packages_jobs_t *self,
 
     if (flaw)
         return management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw);
-    if (!entry->profile->packages.index || !entry->sees_packages)
+    if (!entry->rules.has_packages || !entry->sees_packages)
         return off(entry);
-    if (is_code && !entry->profile->packages.serves_cells)
+    if (is_code && !entry->rules.packages.serves_cells)
         return off_for_code(entry, content);
     if (session_table_is_closing(self->parts->table))
         return download_lane_stopping(lane, false);
@@ -278,12 +306,13 @@ static bool is_remove(const json_t *content)
 /* Adds the users and passwords of the index to a job that may ask it. Returns
  * the error if none can be used. A package is removed without them: what stays
  * comes from the cache. */
-static json_t *add_credentials(const profile_t *profile, json_t *job)
+static json_t *add_credentials(const session_entry_t *entry, json_t *job)
 {
+    const profile_t *profile = entry->profile;
     json_t *list = NULL;
     fault_t fault;
 
-    if (!profile->packages.credentials || profile->packages.is_offline
+    if (!profile->packages.credentials || entry->rules.packages.is_offline
         || is_list(job))
         return NULL;
     if (packages_credentials_read(profile, &list, &fault) < 0)
@@ -307,7 +336,7 @@ static void take(packages_jobs_t *self, const session_entry_t *entry,
 
     if (!error) {
         job = describe(self, entry, content);
-        error = add_credentials(entry->profile, job);
+        error = add_credentials(entry, job);
     }
     if (error && download_asker_is_code(taken) && are_names(names))
         note_refusal(self, entry, content, error);

@@ -65,7 +65,7 @@ static zygote_launch_t describe_launch(const launch_request_needs_t *self,
                                        const session_entry_t *entry,
                                        const char *packages)
 {
-    const profile_fetch_t *fetch = &entry->profile->fetch;
+    const download_rules_t *rules = &entry->rules;
 
     return (zygote_launch_t){
         .host_uid = entry->host_uid,
@@ -74,8 +74,8 @@ static zygote_launch_t describe_launch(const launch_request_needs_t *self,
         .limits = &entry->limits,
         .environment = entry->environment,
         .packages = packages,
-        .asks_for_packages = entry->profile->packages.serves_cells,
-        .asks_for_files = fetch->allow[0] && fetch->serves_cells,
+        .asks_for_packages = rules->packages.serves_cells,
+        .asks_for_files = rules->has_fetch && rules->fetch.serves_cells,
         .orphan_seconds = (unsigned) (self->options->orphan_timeout_ms / 1000),
     };
 }

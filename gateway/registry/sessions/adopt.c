@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "gateway/config/limit_overrides.h"
+#include "gateway/config/lowering.h"
 #include "gateway/registry/core/capacity.h"
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/launch/launch_users.h"
@@ -67,7 +67,7 @@ static int adopt_one(const registry_parts_t *parts, const char *folder,
         return path_remove_tree(folder, fault);
     }
     spec->profile = session_factory_profile(parts->options, profile);
-    spec->limits = limit_overrides_keep(spec->profile, spec->asked.limits);
+    spec->limits = lowering_limits(spec->profile, spec->asked.limits);
     session_factory_fill_settings(parts, spec);
     if (spec->end.reason[0]
         && clock_wall_us() - spec->end.ended_us
@@ -169,7 +169,7 @@ int adopt_unearth(const registry_parts_t *parts, const char *id,
     if (spec->is_external)
         return fault_set(fault, EPERM, "its connection file is another's");
     spec->profile = session_factory_profile(parts->options, profile);
-    spec->limits = limit_overrides_keep(spec->profile, spec->asked.limits);
+    spec->limits = lowering_limits(spec->profile, spec->asked.limits);
     session_factory_fill_settings(parts, spec);
     if (!spec->end.reason[0])
         snprintf(spec->end.reason, sizeof spec->end.reason, "lost");

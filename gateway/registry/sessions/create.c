@@ -58,11 +58,23 @@ void create_count_start(create_t *self, int64_t ms)
         self->start_ms > 0 ? self->start_ms * 0.9 + took * 0.1 : took;
 }
 
+/* Returns true if a kernel of the pool can have the session's own rules for
+ * downloads. Wrong ones are refused where a session is made. */
+static bool fits_rules(const profile_t *profile, const json_t *content)
+{
+    cleanup_download_wishes download_wishes_t wishes = {0};
+    fault_t ignored;
+
+    return download_wishes_read(profile, content, &wishes, &ignored) == 0
+           && download_rules_fit_kernel(profile, &wishes);
+}
+
 /* Returns true if a member of the pool can fulfil the wishes: its folder and
  * its ports are made, its kernel has its environment and limits. */
-static bool fits_pool(json_t *content)
+static bool fits_pool(const profile_t *profile, json_t *content)
 {
-    return !json_object_get(content, "workspace")
+    return fits_rules(profile, content)
+           && !json_object_get(content, "workspace")
            && !json_object_get(content, "connection_file")
            && !json_object_get(content, "transport")
            && !json_object_size(json_object_get(content, "environment"))
@@ -89,12 +101,14 @@ static session_command_t *make_hand(const registry_parts_t *parts,
         (session_hand_t){.name = mem_text(name),
                          .asker = mem_text(message_sender(request)),
                          .tools = take_ptr(spec->asked.tools),
+                         .downloads = spec->asked.downloads,
                          .holder = spec->holder,
                          .idle_timeout_ms = spec->times.idle_timeout_ms,
                          .lifetime_ms = spec->times.lifetime_ms,
                          .cell_limit_ms = spec->times.cell_limit_ms,
                          .gone_keep_ms = parts->options->kept.gone_keep_ms,
                          .restarts = spec->restarts};
+    spec->asked.downloads = (download_wishes_t){0};
     return command;
 }
 
@@ -104,7 +118,7 @@ static bool hand_out(create_t *self, const profile_t *profile, json_t *content,
 {
     const registry_parts_t *parts = self->parts;
     session_entry_t *member =
-        fits_pool(content) ? pool_find(parts->pool, profile) : NULL;
+        fits_pool(profile, content) ? pool_find(parts->pool, profile) : NULL;
     session_command_t *command;
     uint64_t token;
     fault_t fault;
@@ -114,6 +128,7 @@ static bool hand_out(create_t *self, const profile_t *profile, json_t *content,
         return false;
     token = pending_requests_add_start(parts->pending, request_p, asked_us);
     command->token = token;
+    session_table_set_rules(member, &command->hand.downloads);
     mailbox_line_send(member->line, command);
     session_table_own(parts->table, member, token);
     if (json_is_string(json_object_get(content, "name")))
@@ -249,8 +264,8 @@ void create_again(create_t *self, json_t *content, message_t **request_p)
         session_table_alive(parts->table) + create_queue_sessions(self->queue);
     bool is_full =
         session_table_starting(parts->table) >= parts->options->starts_max;
-    bool has_member =
-        profile && fits_pool(content) && pool_find(parts->pool, profile);
+    bool has_member = profile && fits_pool(profile, content)
+                      && pool_find(parts->pool, profile);
 
     capacity_forget_gone(parts->capacity);
     if (session_table_is_closing(parts->table))

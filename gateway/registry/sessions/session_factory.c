@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/pidfd.h"
-#include "gateway/config/limit_overrides.h"
+#include "gateway/config/lowering.h"
 #include "gateway/config/tool_list.h"
 #include "gateway/files/actor.h"
 #include "gateway/registry/core/session_discovery.h"
@@ -267,7 +267,10 @@ int session_factory_fill_wishes(const options_t *options, json_t *content,
                          SESSION_SECONDS_MAX);
     spec->restarts = restart ? strcmp(restart, "auto") == 0
                              : options->restart == OPTIONS_RESTART_AUTO;
-    if ((r = fill_holder(content, request, spec, fault)) < 0)
+    if ((r = fill_holder(content, request, spec, fault)) < 0
+        || (r = download_wishes_read(spec->profile, content,
+                                     &spec->asked.downloads, fault))
+               < 0)
         return r;
     return tool_list_ask(spec->profile, json_object_get(content, "tools"),
                          &spec->asked.tools, fault);
@@ -336,11 +339,12 @@ static int fill_spec(const registry_parts_t *parts, json_t *content,
                                          fault))
             < 0
         || (r = fill_environment(parts, content, spec, fault)) < 0
-        || (r = limit_overrides_ask(spec->profile,
-                                    json_object_get(content, "limits"),
-                                    &spec->limits, &spec->asked.limits, fault))
+        || (r = lowering_ask(spec->profile, LOWERING_LIMITS,
+                             json_object_get(content, LOWERING_LIMITS),
+                             &spec->asked.limits, fault))
                < 0)
         return r;
+    spec->limits = lowering_limits(spec->profile, spec->asked.limits);
     choose_id(parts, spec, content);
     spec->times.created_us = clock_wall_us();
     spec->epoch = 1;

@@ -126,6 +126,8 @@ static void on_hand(session_t *self, session_command_t *command)
     }
     spec->asker = take_ptr(hand->asker);
     spec->asked.tools = take_ptr(hand->tools);
+    spec->asked.downloads = hand->downloads;
+    hand->downloads = (download_wishes_t){0};
     spec->holder = hand->holder;
     spec->times.idle_timeout_ms = hand->idle_timeout_ms;
     spec->times.lifetime_ms = hand->lifetime_ms;

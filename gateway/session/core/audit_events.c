@@ -93,6 +93,7 @@ void audit_events_start(audit_events_t *self)
     const session_spec_t *spec = self->spec;
     json_t *details = describe_walls(spec);
 
+    download_wishes_show(&spec->asked.downloads, details);
     json_object_update_new(
         details,
         json_pack("{s:s,s:s,s:i,s:s,s:s,s:I}", "profile", spec->profile->name,

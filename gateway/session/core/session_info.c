@@ -59,6 +59,7 @@ json_t *session_info_of(const session_t *self)
     if (spec->asked.limits)
         json_object_set_new(model, "limits",
                             json_loads(spec->asked.limits, 0, NULL));
+    download_wishes_show(&spec->asked.downloads, model);
     if (spec->asked.tools)
         json_object_set_new(model, "tools", tool_list_array(spec->asked.tools));
     json_object_set_new(

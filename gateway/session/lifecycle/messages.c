@@ -63,6 +63,7 @@ static void clear_command(session_command_t *self)
         free(self->hand.name);
         free(self->hand.asker);
         free(self->hand.tools);
+        download_wishes_clear(&self->hand.downloads);
         break;
     case SESSION_INTERRUPT:
         free(self->interrupt.msg_id);

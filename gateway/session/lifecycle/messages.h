@@ -5,6 +5,7 @@
 #define HEARTH_GATEWAY_SESSION_LIFECYCLE_MESSAGES_H
 
 #include "base/cleanup.h"
+#include "gateway/config/download_rules.h"
 #include "gateway/metrics/histogram.h"
 #include "gateway/session/lifecycle/holder.h"
 
@@ -61,6 +62,7 @@ typedef struct {
     char *name;  /* owned; its new name, or NULL */
     char *asker; /* owned; its client, for the audit log */
     char *tools; /* owned; session_wishes_t */
+    download_wishes_t downloads;
     holder_id_t holder;
     int64_t idle_timeout_ms;
     int64_t lifetime_ms;

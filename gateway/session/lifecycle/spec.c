@@ -56,6 +56,7 @@ void session_spec_destroy(session_spec_t **self_p)
     free(self->environment);
     free(self->asked.limits);
     free(self->asked.tools);
+    download_wishes_clear(&self->asked.downloads);
     free(self->asker);
     free(self->connection_file);
     free(self->end.detail);
@@ -92,6 +93,8 @@ void session_spec_destroy(session_spec_t **self_p)
     X(environment, environment)                                                \
     X(limits_asked, asked.limits)                                              \
     X(tools_asked, asked.tools)                                                \
+    X(packages_asked, asked.downloads.packages)                                \
+    X(fetch_asked, asked.downloads.fetch)                                      \
     X(connection_file, connection_file)                                        \
     X(cgroup, cgroup)                                                          \
     X(packages_shown, packages_shown)                                          \
@@ -137,6 +140,14 @@ static void copy_text(char *to, size_t size, json_t *object, const char *key)
     snprintf(to, size, "%s", text ? text : "");
 }
 
+/* Turns rules that are no text into unreadable ones: without rules a session
+ * could do more. */
+static void close_rules(json_t *object, const char *key, char **rules)
+{
+    if (!*rules && json_object_get(object, key))
+        *rules = mem_text("");
+}
+
 int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
                       char **ret_profile, fault_t *fault)
 {
@@ -163,6 +174,8 @@ int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
     self->member = mem_text(json_string_value(json_object_get(object, #name)));
     TEXTS(X)
 #undef X
+    close_rules(object, "packages_asked", &self->asked.downloads.packages);
+    close_rules(object, "fetch_asked", &self->asked.downloads.fetch);
     copy_text(self->id, sizeof self->id, object, "id");
     copy_text(self->kernel_session, sizeof self->kernel_session, object,
               "kernel_session");

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/memory_budget.h"
+#include "gateway/config/download_rules.h"
 #include "gateway/session/lifecycle/holder.h"
 #include "gateway/session/lifecycle/packages_token.h"
 #include "kernels/profile.h"
@@ -58,10 +59,10 @@ typedef struct {
 /* Wishes of the client that created the session, within its profile's
  * limits. */
 typedef struct {
-    char *limits; /* owned; gateway/config/limit_overrides.h: JSON text, or
-                     NULL */
+    char *limits; /* owned; gateway/config/lowering.h: JSON text, or NULL */
     char *tools;  /* owned; gateway/config/tool_list.h: the host tools that it
                      may call; or NULL: all of its profile */
+    download_wishes_t downloads; /* its own rules for packages and fetches */
 } session_wishes_t;
 
 /* All settings of a session; owned by its actor once it runs. */

@@ -248,3 +248,39 @@ def test_says_what_would_be_right() -> None:
         "in profile/python3/fetch/allow would permit this one"
     )
     assert say("https://a.b:8443/", allow=["c.d"]).startswith("a.b:8443 is not")
+
+
+def test_the_session_has_lists_of_its_own() -> None:
+    lists = {"allow": ["*.b", "c.d:80"], "deny": ["x.b"]}
+    places = read(**lists, own_allow=["a.b", "e.f", "c.d:80"])
+    assert places.permits("https", "a.b", 443)
+    assert places.permits("http", "c.d", 80)
+    for host in ("e.f", "y.b", "x.b"):
+        assert not places.permits("https", host, 443), host
+    places = read(**lists, own_deny=["a.b", "10.1.2.3"], private=["10.0.0.0/8"])
+    assert not places.permits("https", "a.b", 443)
+    assert places.permits("https", "y.b", 443)
+    assert places.permits_address("y.b", "10.1.2.4")
+    assert not places.permits_address("y.b", "10.1.2.3")
+
+
+def test_says_whose_list_it_is() -> None:
+    own = "is not permitted here: this session was created with fetch/"
+    both = {"allow": ["*.b"], "own_allow": ["a.b", "c.d"], "own_deny": ["z.b"]}
+    assert say("https://y.b/", **both) == f"y.b {own}allow = a.b, c.d"
+    assert say("https://z.b/", **both) == f"z.b {own}deny = z.b"
+    assert "profile/python3/fetch/allow permits" in say("https://c.d/", **both)
+    denied = say("https://z.b/", allow=["*"], deny=["z.b"], own_deny=["z.b"])
+    assert "profile/python3/fetch/deny names z.b" in denied
+    plain = say("http://a.b/", **both)
+    assert "profile/python3/fetch/allow permits *.b" in plain
+
+
+def test_other_lists_of_sessions_have_other_files() -> None:
+    usual = make_job({"allow": ["*"]})
+    others = [
+        make_job({"allow": ["*"], "own_allow": ["a.b"]}),
+        make_job({"allow": ["*"], "own_deny": ["a.b"]}),
+        make_job({"allow": ["*"], "deny": ["a.b"]}),
+    ]
+    assert len({job.lists for job in (usual, *others)}) == 4

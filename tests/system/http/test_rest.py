@@ -392,6 +392,45 @@ def test_limits_that_cannot_be(web: Web, limits: Any, says: str) -> None:
         assert says in answer.json["message"]
 
 
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        ({"packages": {"cooldown": 60}}, "packages/cooldown: 60 is less than"),
+        ({"packages": {"hosts": ["x.example"]}}, "packages/hosts"),
+        ({"packages": {"deny": [7]}}, "packages/deny"),
+        ({"packages": "no"}, "packages must be an object"),
+        ({"packages": {"offline": None}}, "packages/offline"),
+        ({"fetch": {"max_bytes": "5G"}}, "fetch/max_bytes: 5G is more than"),
+        ({"fetch": {"private": []}}, "fetch/private"),
+        ({"fetch": ["allow"]}, "fetch must be an object"),
+    ],
+)
+def test_rules_that_are_not_stricter(web: Web, rules: Any, says: str) -> None:
+    document = {"path": "a", "type": "notebook"}
+    for path, body in (("/api/kernels", {}), ("/api/sessions", document)):
+        answer = web.post(path, {**body, **rules})
+        assert answer.status == 400
+        assert says in answer.json["message"]
+
+
+def test_stricter_rules_than_the_profiles(web: Web) -> None:
+    rules = {
+        "packages": {"deny": ["torch"], "cooldown": 1209600, "cells": False},
+        "fetch": {"allow": [], "max_bytes": 65536},
+    }
+    document = {"path": "rules", "type": "notebook"}
+    for path, body in (("/api/kernels", {}), ("/api/sessions", document)):
+        answer = web.post(path, {**body, **rules})
+        assert answer.status == 201, answer
+        kernel = answer.json.get("kernel", answer.json)["id"]
+        model = web.get(f"/hearth/sessions/{kernel}").json
+        assert {name: model[name] for name in rules} == rules
+        # What a model has can be asked for again.
+        again = web.post("/api/kernels", rules).json["id"]
+        for one in (kernel, again):
+            assert web.ask("DELETE", f"/api/kernels/{one}").status == 204
+
+
 def test_lower_limits_than_the_profiles(web: Web) -> None:
     answer = web.post("/api/kernels", {"limits": {"memory": "1G"}})
     assert answer.status == 201, answer

@@ -28,7 +28,7 @@ def gateway() -> Iterator[Gateway]:
         yield Gateway(theirs)
 
 
-def make_job(work: Path, max_files: int = 1000) -> Job:
+def make_job(work: Path, max_files: int = 1000, **bounds: int) -> Job:
     """Return a job whose cache has a page, and two wheels that share a file."""
     cache = work / "uv" / "cache"
     for name in ("page/a", f"{ARCHIVE}/one/a", f"{ARCHIVE}/two/b"):
@@ -36,7 +36,9 @@ def make_job(work: Path, max_files: int = 1000) -> Job:
         (cache / name).write_bytes(bytes(10_000))
     os.link(cache / ARCHIVE / "one" / "a", cache / ARCHIVE / "two" / "a")
     user = os.geteuid()
-    return Job("add", str(work), max_files=max_files, uid=user, gid=user)
+    return Job(
+        "add", str(work), max_files=max_files, uid=user, gid=user, **bounds
+    )
 
 
 def test_one_walk_tells_all(
@@ -75,3 +77,13 @@ def test_nothing_is_there_after_too_much_was_emptied(
     stage.open(gateway)
     assert stage.before == Inventory()
     assert os.listdir(cache) == []
+
+
+def test_a_session_with_lower_rules_leaves_the_cache(
+    tmp_path: Path, gateway: Gateway
+) -> None:
+    """Others have filled it by the profile's."""
+    bounds = {"cache_bytes": 1 << 30, "cache_files": 1000}
+    stage = Stage(make_job(tmp_path, max_files=1, max_bytes=1, **bounds))
+    stage.open(gateway)
+    assert stage.before.wheels == {"one", "two"}

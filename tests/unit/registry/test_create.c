@@ -87,13 +87,18 @@ static void a_name_that_is_no_text_is_not_taken_over(void **state)
 static void some_requests_fit_no_pool_member(void **state)
 {
     static const char *const wishes[] = {
-        "{\"workspace\":\"/w\"}",  "{\"connection_file\":\"/c\"}",
-        "{\"transport\":\"tcp\"}", "{\"environment\":{\"A\":\"1\"}}",
+        "{\"workspace\":\"/w\"}",
+        "{\"connection_file\":\"/c\"}",
+        "{\"transport\":\"tcp\"}",
+        "{\"environment\":{\"A\":\"1\"}}",
         "{\"limits\":{}}",
+        "{\"packages\":{\"cells\":false}}",
+        "{\"packages\":{\"denny\":\"x\"}}",
     };
     const registry_parts_t *parts = *state;
 
     fake_options.starts_max = 10;
+    fake_profile.packages.serves_cells = 1;
     add_member(parts, "p1");
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
         rig_create(wishes[i]);
@@ -103,6 +108,21 @@ static void some_requests_fit_no_pool_member(void **state)
     rig_create("{\"environment\":{}}"); /* nothing to be set */
     DID("");
     assert_non_null(strstr(fake_said(), "p1 HAND"));
+    fake_profile.packages.serves_cells = 0;
+}
+
+/* The kernel need not know of them. */
+static void a_member_takes_rules_for_downloads(void **state)
+{
+    const registry_parts_t *parts = *state;
+    const session_entry_t *member = add_member(parts, "p1");
+
+    rig_create("{\"packages\":{\"deny\":[\"torch\"]}}");
+    DID("");
+    assert_non_null(strstr(fake_said(), "p1 HAND"));
+    assert_int_equal(
+        json_array_size(json_object_get(member->rules.own_packages, "deny")),
+        1);
 }
 
 static void invalid_requests_are_refused_by_the_fork(void **state)
@@ -312,6 +332,7 @@ int main(void)
         TEST(a_member_of_the_pool_is_handed_out),
         TEST(a_name_that_is_no_text_is_not_taken_over),
         TEST(some_requests_fit_no_pool_member),
+        TEST(a_member_takes_rules_for_downloads),
         TEST(invalid_requests_are_refused_by_the_fork),
         TEST(a_gateway_that_stops_makes_no_sessions),
         TEST(a_missing_profile_is_refused_by_the_fork),

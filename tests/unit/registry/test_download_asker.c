@@ -42,7 +42,13 @@ static void what_code_asks_is_refused(void **state)
                         "{\"order\":\"add\",\"names\":[\"a\\u0000b\"]}");
     assert_non_null(strstr(fake_said(), "without control characters"));
     DID("");
+    download_fakes_set_rules("{\"cells\":false}", NULL);
+    download_fakes_call("aa1", 7, "{\"order\":\"add\",\"names\":[\"a\"]}");
+    assert_non_null(strstr(fake_said(), "(this session was created with "
+                                        "packages/cells = no); a client may"));
+    (void) deeds_take();
     fake_profile.packages.serves_cells = 0;
+    download_fakes_set_rules(NULL, NULL);
     download_fakes_call("aa1", 7, "{\"order\":\"add\",\"names\":[\"a\"]}");
     assert_non_null(strstr(
         fake_said(), "code in a cell may not ask for packages here "

@@ -16,6 +16,8 @@ static void what_the_worker_gets(void **state)
     (void) state;
     fake_profile.fetch.deny = denied;
     fake_profile.fetch.networks = networks;
+    download_fakes_set_rules(NULL,
+                             "{\"deny\":[\"c.example\"],\"cells\":false}");
     fake_options.fetch_ca_file = ca;
     download_fakes.has_user = true;
     download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":"
@@ -30,7 +32,9 @@ static void what_the_worker_gets(void **state)
         "{\"accept\": [], \"allow\": [\"a.example\"], \"ca_file\": "
         "\"/ca\", \"cache_bytes\": 36, \"deny\": [\"b.example\"], \"gid\": 8, "
         "\"kind\": \"file\", \"mapper\": 4, "
-        "\"max_bytes\": 9, \"order\": \"fetch\", \"path\": \"data/x\", "
+        "\"max_bytes\": 9, \"order\": \"fetch\", \"own_allow\": [], "
+        "\"own_deny\": [\"c.example\"], \"own_texts\": {\"cells\": \"no\"}, "
+        "\"path\": \"data/x\", "
         "\"private\": [\"10.0.0.0/8\"], \"profile\": \"python3\", "
         "\"sha256\": \"" HASH "\", \"tag\": \"mine\", \"uid\": 7, \"url\": "
         "\"https://a.example/x\", \"without\": [], \"work\": "
@@ -289,6 +293,7 @@ static void what_is_refused(void **state)
     download_fakes_fetch("{\"id\":\"zz9\",\"order\":\"list\"}");
     ANSWERED("UnknownSession");
     fetch_places[0] = NULL;
+    download_fakes_set_rules(NULL, NULL);
     fetch("aa1", "https://a.example/x");
     assert_string_equal(
         fake_answered(),
@@ -339,7 +344,12 @@ static void what_code_asks_is_refused(void **state)
         assert_non_null(strstr(fake_said(), "\"ename\":\"BadRequest\""));
     }
     DID("");
+    download_fakes_set_rules(NULL, "{\"cells\":false}");
+    call(7, "{\"order\":\"fetch\",\"url\":\"https://a.example/x\"}");
+    assert_non_null(strstr(fake_said(), "(this session was created with "
+                                        "fetch/cells = no); a client may"));
     fake_profile.fetch.serves_cells = 0;
+    download_fakes_set_rules(NULL, NULL);
     call(7, "{\"order\":\"fetch\",\"url\":\"https://a.example/x\"}");
     assert_non_null(strstr(fake_said(),
                            "code in a cell may not fetch here "
@@ -347,6 +357,21 @@ static void what_code_asks_is_refused(void **state)
                            "`hearth fetch aa1 URL`"));
     assert_non_null(strstr(deeds_take(), "audit fetch refused by kernel"));
     assert_int_equal(download_fakes.started, 0);
+    fetch("aa1", "https://a.example/x");
+    assert_int_equal(download_fakes.started, 1);
+}
+
+static void a_session_may_fetch_nothing(void **state)
+{
+    (void) state;
+    download_fakes_set_rules(NULL, "{\"allow\":[]}");
+    fetch("aa1", "https://a.example/x");
+    ANSWERED("FetchOff");
+    download_fakes_set_rules(NULL, "no JSON");
+    fetch("aa1", "https://a.example/x");
+    ANSWERED("FetchOff");
+    assert_int_equal(download_fakes.started, 0);
+    download_fakes_set_rules("{\"index\":\"\"}", NULL);
     fetch("aa1", "https://a.example/x");
     assert_int_equal(download_fakes.started, 1);
 }
@@ -384,6 +409,7 @@ int main(void)
         FETCH_TEST(what_is_refused),
         FETCH_TEST(code_asks),
         FETCH_TEST(what_code_asks_is_refused),
+        FETCH_TEST(a_session_may_fetch_nothing),
         FETCH_TEST(a_long_url),
     };
 

@@ -97,6 +97,8 @@ static void what_the_worker_gets(void **state)
                              .max_bytes = 8,
                              .max_files = 9};
     fake_options.packages_uv = uv;
+    download_fakes_set_rules(
+        "{\"deny\":[\"torch\"],\"cooldown\":3600,\"max_files\":5}", NULL);
     download_fakes.has_user = true;
     download_fakes_ask("aa1", "remove", "six");
     job = download_fakes.workers[0].job;
@@ -105,11 +107,15 @@ static void what_the_worker_gets(void **state)
     text = json_dumps(job, JSON_SORT_KEYS);
     assert_string_equal(
         text, "{\"accept\": [], \"advisories\": \"/osv.zip\", \"allow\": "
-              "[\"a*\"], \"cooldown\": 7, "
+              "[\"a*\"], \"cache_bytes\": 32, \"cache_files\": 36, "
+              "\"cooldown\": 3600, "
               "\"deny\": [\"b\"], \"gid\": 8, \"hosts\": [\"files\"], "
               "\"index\": \"https://index/simple/\", \"mapper\": 4, "
-              "\"max_bytes\": 8, \"max_files\": 9, \"names\": [\"six\"], "
-              "\"offline\": true, \"order\": \"remove\", \"profile\": "
+              "\"max_bytes\": 8, \"max_files\": 5, \"names\": [\"six\"], "
+              "\"offline\": true, \"order\": \"remove\", \"own_allow\": [], "
+              "\"own_deny\": [\"torch\"], \"own_texts\": {\"cooldown\": "
+              "\"1h\", \"max_files\": \"5\"}, "
+              "\"profile\": "
               "\"python3\", \"session\": "
               "\"/p/sessions/t-aa1\", \"uid\": 7, \"uv\": \"/uv\", "
               "\"without\": [], \"work\": \"/p/work\"}");
@@ -308,7 +314,15 @@ static void what_is_refused(void **state)
         "python3: "
         "restart it (hearth session restart aa1), then ask again\","
         "\"exit_code\":1,\"status\":\"error\"}");
+    download_fakes_set_rules("{\"index\":\"\"}", NULL);
+    download_fakes_ask("aa1", "list", "");
+    assert_non_null(strstr(fake_answered(), "this session was created with "
+                                            "packages/index = "));
+    download_fakes_set_rules("7", NULL);
+    download_fakes_ask("aa1", "list", "");
+    assert_non_null(strstr(fake_answered(), "cannot be read any more"));
     fake_profile.packages.index = NULL;
+    download_fakes_set_rules(NULL, NULL);
     download_fakes_ask("aa1", "list", "");
     assert_string_equal(fake_answered(),
                         "0 {\"ename\":\"PackagesOff\",\"evalue\":\"profile "

@@ -4,27 +4,50 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, fields
-from typing import Any, Optional, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Optional, TypeVar
 
-from hearth_downloads.core.faults import Failed
+from hearth_downloads.core.faults import Failed, clean
+
+RULE_MAX = 300  # characters of a rule in a sentence
 
 
 @dataclass(frozen=True)
 class BaseJob:
     """Members that jobs of all kinds have: an order, a place and limits."""
 
+    SECTION: ClassVar[str] = ""  # of the profile, that has the settings
     order: str = ""
     work: str = ""  # the worker's folder, with /workspace of its sandbox
     profile: str = ""
     max_bytes: int = 1 << 30
     accept: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    # Rules of the session's own: lists that count besides those of the profile,
+    # and the text of each number and switch.
+    own_allow: tuple[str, ...] = ()
+    own_deny: tuple[str, ...] = ()
+    own_texts: dict[str, str] = field(default_factory=dict)
     mapper: Optional[int] = None  # a descriptor
     uid: int = 0  # the host's user of the sandbox
     gid: int = 0
     seconds: float = 590  # for the whole job
     silence: float = 60  # for how long a server may send nothing
+
+    def setting(self, name: str) -> str:
+        """Return the name of a setting that counts, for a sentence."""
+        if name in self.own_texts:
+            return f"this session's own {self.SECTION}/{name}"
+        return f"profile/{self.profile}/{self.SECTION}/{name}"
+
+    def own_rule(self, name: str) -> str:
+        """Return that the session was created with a rule of its own."""
+        lists = {"allow": self.own_allow, "deny": self.own_deny}
+        text = self.own_texts.get(name) or ", ".join(lists.get(name, ()))
+        return (
+            f"this session was created with {self.SECTION}/{name} = "
+            f"{clean(text, RULE_MAX)}"
+        )
 
     def check_user(self) -> None:
         """Refuse a user of the sandbox that this worker cannot give it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hearth_downloads.core.job import BaseJob
 
@@ -14,8 +15,9 @@ CACHE_FACTOR = 4  # times max_bytes, for all files together
 
 @dataclass(frozen=True)
 class Job(BaseJob):
-    """One file to download, and the limits of its profile."""
+    """One file to download, and the limits of its profile and session."""
 
+    SECTION: ClassVar[str] = "fetch"
     url: str = ""
     sha256: str = ""  # which the file has to have; empty: any
     allow: tuple[str, ...] = ()
@@ -35,9 +37,7 @@ class Job(BaseJob):
     @property
     def lists(self) -> str:
         """Return a text that only jobs with the same lists share."""
-        lists = json.dumps([self.allow, self.deny, self.private])
-        return hashlib.sha256(lists.encode()).hexdigest()
-
-    def setting(self, name: str) -> str:
-        """Return the name of a setting, as the configuration has it."""
-        return f"profile/{self.profile}/fetch/{name}"
+        lists = [self.allow, self.deny, self.private]
+        if self.own_allow or self.own_deny:
+            lists += [self.own_allow, self.own_deny]
+        return hashlib.sha256(json.dumps(lists).encode()).hexdigest()

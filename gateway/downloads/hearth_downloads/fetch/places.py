@@ -83,25 +83,28 @@ def parse_place(text: str, setting: str) -> Place:
 
 @dataclass(frozen=True)
 class Places:
-    """The lists of a profile; the rules that the proxy keeps to."""
+    """The lists of profile and session; the rules that the proxy keeps to."""
 
     allow: tuple[Place, ...]
     deny: tuple[Place, ...]
     private: tuple[Network, ...]
     needs_https: bool  # nothing that began with https goes on without
+    own_allow: tuple[Place, ...] = ()  # empty: all that the profile permits
+    own_deny: tuple[Place, ...] = ()
 
     def permits(self, scheme: str, host: str, port: int) -> bool:
         """Return true if a request may go to that host and port."""
         if self.needs_https and scheme != "https":
             return False
         host = _plain(host)
-        return self.find_denying(host, port) is None and any(
-            place.permits(scheme, host, port) for place in self.allow
+        return self.find_denying(host, port) is None and all(
+            any(place.permits(scheme, host, port) for place in allow)
+            for allow in (self.allow, self.own_allow or self.allow)
         )
 
     def find_denying(self, host: str, port: int) -> Optional[Place]:
         """Return the entry that forbids it."""
-        for place in self.deny:
+        for place in self.deny + self.own_deny:
             if place.denies(host, port):
                 return place
         return None
@@ -120,8 +123,9 @@ class Places:
         return is_public(found) or _is_in(inner, self.private)
 
     def _denied(self) -> tuple[Network, ...]:
-        """Return the addresses that `deny` lists, whatever the port."""
-        found = (parse_address(place.host) for place in self.deny)
+        """Return the addresses that are denied, whatever the port."""
+        denied = self.deny + self.own_deny
+        found = (parse_address(place.host) for place in denied)
         return tuple(ipaddress.ip_network(one) for one in found if one)
 
 
@@ -172,6 +176,8 @@ def read_places(job: Job, url: Url) -> Places:
         tuple(parse_place(one, job.setting("deny")) for one in job.deny),
         tuple(private),
         url.scheme == "https",
+        tuple(parse_place(one, job.own_rule("allow")) for one in job.own_allow),
+        tuple(parse_place(one, job.own_rule("deny")) for one in job.own_deny),
     )
 
 
@@ -187,8 +193,16 @@ def explain(job: Job, places: Places, host: str, port: int) -> str:
     """Return which list does not permit a host and port."""
     host = _plain(host)
     denying = places.find_denying(host, port)
+    if denying is not None and denying not in places.deny:
+        return job.own_rule("deny")
     if denying is not None:
         return f"{job.setting('deny')} names {denying.text}"
+    if job.own_allow and any(
+        place.permits(scheme, host, port)
+        for place in places.allow
+        for scheme in PORTS
+    ):
+        return job.own_rule("allow")
     setting = job.setting("allow")
     text = f"{setting} permits {say_list(job.allow)}"
     if any(one.port is None and one.has(host) for one in places.allow):

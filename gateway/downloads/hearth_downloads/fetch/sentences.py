@@ -173,11 +173,12 @@ class Case:
                 "machine, its link or its cloud, where no name may lead; a "
                 f"place there is named by its address in {job.setting('allow')}"
             )
+        own = f"; {job.own_rule('deny')}" * bool(job.own_deny)
         return Refused(
             f"{host} was not asked: its address {address} is a private or a "
             f"denied one; {job.setting('private')} permits "
             f"{say_list(job.private)}, and {job.setting('deny')} denies "
-            f"{say_list(job.deny)}"
+            f"{say_list(job.deny)}{own}"
         )
 
     def _explain_proxy(self, kind: str, reason: str) -> Optional[Fault]:

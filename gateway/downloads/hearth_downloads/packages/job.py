@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from hearth_downloads.core.job import BaseJob
 from hearth_downloads.packages.requirement import matches
@@ -14,6 +15,7 @@ ORDERS = ("add", "remove", "list")
 class Job(BaseJob):
     """The order for one session, and its limits."""
 
+    SECTION: ClassVar[str] = "packages"
     names: list[str] = field(default_factory=list)
     # The version and the wheel's SHA-256 (or "") that a name has to have.
     pins: dict[str, list[str]] = field(default_factory=dict)
@@ -27,6 +29,9 @@ class Job(BaseJob):
     cooldown: int = 0  # seconds
     offline: bool = False  # the cache alone is asked
     max_files: int = 100_000
+    # Bounds of what all jobs have added; 0: four times max_bytes, max_files.
+    cache_bytes: int = 0
+    cache_files: int = 0
     advisories: str = ""  # path of a file with malicious versions; "": none
     uv: str = ""
 
@@ -47,12 +52,10 @@ class Job(BaseJob):
                 text = text.replace(one["password"], "***")
         return text
 
-    def setting(self, name: str) -> str:
-        """Return the name of a setting, as the configuration has it."""
-        return f"profile/{self.profile}/packages/{name}"
-
     def permits(self, name: str) -> bool:
-        """Return true if the operator's lists permit that package."""
-        return not matches(name, self.deny) and (
-            not self.allow or matches(name, self.allow)
+        """Return true if the lists of profile and session permit it."""
+        lists = ((self.allow, self.deny), (self.own_allow, self.own_deny))
+        return not any(
+            matches(name, deny) or (allow and not matches(name, allow))
+            for allow, deny in lists
         )

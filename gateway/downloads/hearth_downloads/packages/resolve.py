@@ -322,7 +322,7 @@ def pin_wheel(job: Job, pin: Pin) -> Pin:
 
 
 def check_name(job: Job, name: str, chain: list[str]) -> None:
-    """Refuse a package that the operator's lists forbid.
+    """Refuse a package that the profile's lists or the session's forbid.
 
     `chain` has the packages by which it is needed, the requested one first.
     """
@@ -337,6 +337,9 @@ def check_name(job: Job, name: str, chain: list[str]) -> None:
             f"{name}{needed} is not permitted here: {job.setting('allow')} "
             f"permits {clean(', '.join(job.allow), 300)}"
         )
+    if not job.permits(name):
+        rule = "deny" if matches(name, job.own_deny) else "allow"
+        raise Refused(f'"{name}"{needed} refused: {job.own_rule(rule)}')
 
 
 def _needed(chain: list[str]) -> str:

@@ -156,11 +156,14 @@ def names_extra(output: str, name: str) -> bool:
 
 def explain_no_times(job: Job) -> Fault:
     """Return the fault of an index that a cooldown cannot be judged by."""
+    advice = (
+        f"the operator can set {job.setting('cooldown')} to 0, or "
+        f"{job.setting('index')} to an index with upload times"
+    )
     return Refused(
         "the index does not say when a version was published, so the cooldown "
-        f"of {say_duration(job.cooldown)} permits none: the operator can set "
-        f"{job.setting('cooldown')} to 0, or {job.setting('index')} to an "
-        "index with upload times"
+        f"of {say_duration(job.cooldown)} permits none: "
+        f"{job.own_rule('cooldown') if 'cooldown' in job.own_texts else advice}"
     )
 
 

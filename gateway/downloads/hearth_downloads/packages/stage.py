@@ -186,8 +186,10 @@ class Stage:
         Empty it if all jobs together have added too much to it. A job that is
         offline adds nothing, and has nothing else.
         """
+        job = self.job
         most = Size(
-            CACHE_FACTOR * self.job.max_bytes, CACHE_FACTOR * self.job.max_files
+            job.cache_bytes or CACHE_FACTOR * job.max_bytes,
+            job.cache_files or CACHE_FACTOR * job.max_files,
         )
         measure = Measure(None if self.job.offline else most)
         measure.add(self.cache, (ARCHIVE,))

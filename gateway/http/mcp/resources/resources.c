@@ -102,7 +102,7 @@ static void answer_session(mcp_call_t *call, const json_t *session)
         "id",         "name",       "profile",         "state",
         "created",    "ended",      "reason",          "detail",
         "expires_at", "memory_kib", "execution_count", "limits",
-        "tools",
+        "packages",   "fetch",      "tools",
     };
     json_auto_t *shown = json_object();
 

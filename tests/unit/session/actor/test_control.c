@@ -337,6 +337,8 @@ static session_command_t *hand(void)
     made->hand.name = mem_text("mine");
     made->hand.asker = mem_text("uid=1");
     made->hand.tools = mem_text("a");
+    made->hand.downloads.packages = mem_text("{1}");
+    made->hand.downloads.fetch = mem_text("{2}");
     made->hand.idle_timeout_ms = 1000;
     made->hand.lifetime_ms = 2000;
     made->hand.cell_limit_ms = 3000;
@@ -356,6 +358,8 @@ static void a_member_of_the_pool_gets_a_client(void **state)
     assert_string_equal(spec->name, "mine");
     assert_string_equal(spec->asker, "uid=1");
     assert_string_equal(spec->asked.tools, "a");
+    assert_string_equal(spec->asked.downloads.packages, "{1}");
+    assert_string_equal(spec->asked.downloads.fetch, "{2}");
     assert_int_equal(spec->times.idle_timeout_ms, 1000);
     assert_int_equal(spec->times.lifetime_ms, 2000);
     assert_int_equal(spec->times.cell_limit_ms, 3000);

@@ -60,6 +60,8 @@ static void a_session_is_shown(void **state)
     assert_null(json_object_get(model, "host_uid"));
     assert_null(json_object_get(model, "limits"));
     assert_null(json_object_get(model, "tools"));
+    assert_null(json_object_get(model, "packages"));
+    assert_null(json_object_get(model, "fetch"));
     assert_null(json_object_get(model, "reason"));
     assert_null(json_object_get(model, "memory_kib"));
 }
@@ -74,6 +76,8 @@ static void known_values_are_shown(void **state)
     spec->process.host_uid = 1234;
     spec->asked.limits = mem_text("{\"memory\":\"1G\"}");
     spec->asked.tools = mem_text("a, b");
+    spec->asked.downloads.packages = mem_text("{\"index\":\"\"}");
+    spec->asked.downloads.fetch = mem_text("{\"allow\":[]}");
     spec->times.created_us = fake_outside.now_ms * 1000;
     snprintf(spec->end.reason, sizeof spec->end.reason, "memory");
     spec->end.detail = mem_text("too much");
@@ -83,6 +87,9 @@ static void known_values_are_shown(void **state)
     assert_int_equal(number(model, "memory_kib"), 4321);
     assert_string_equal(text(json_object_get(model, "limits"), "memory"), "1G");
     assert_int_equal(json_array_size(json_object_get(model, "tools")), 2);
+    assert_string_equal(text(json_object_get(model, "packages"), "index"), "");
+    assert_true(json_is_array(
+        json_object_get(json_object_get(model, "fetch"), "allow")));
     assert_string_equal(text(model, "reason"), "memory");
     assert_string_equal(text(model, "detail"), "too much");
     assert_string_equal(text(model, "ended"), "2023-11-14T22:13:20.000000Z");

@@ -188,12 +188,16 @@ static void the_start_names_the_walls_in_force(void **state)
     HAS("\"name\":\"a name\"", "session_start");
     spec->is_adopted = true;
     spec->cgroup = mem_text("g.1");
+    spec->asked.downloads.packages = mem_text("{\"deny\":[\"torch\"]}");
+    spec->asked.downloads.fetch = mem_text("{\"allow\":[]}");
     spec->asker = mem_text("uid=7");
     fake_session_profile.network = 1;
     audit_events_start(self->audit);
     DID("audit session_start adopted by uid=7");
     HAS("\"posture\":\"adopted\"", "session_start");
     HAS("\"cgroup\":\"g.1\"", "session_start");
+    HAS("\"packages\":{\"deny\":[\"torch\"]}", "session_start");
+    HAS("\"fetch\":{\"allow\":[]}", "session_start");
     HAS("\"network\":\"loopback\"", "session_start");
 }
 

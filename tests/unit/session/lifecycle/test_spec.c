@@ -45,8 +45,9 @@ static void write_file(const char *text)
 static const char on_disk[] =
     "{\"version\":1,\"id\":\"s1\",\"profile\":\"python\",\"name\":\"n\","
     "\"runtime_folder\":\"/r\",\"workspace\":\"/w\",\"environment\":\"{}\","
-    "\"limits_asked\":\"{}\",\"tools_asked\":\"\",\"connection_file\":\"/"
-    "c\",\"cgroup\":\"g\",\"packages_shown\":\"/p\","
+    "\"limits_asked\":\"{}\",\"tools_asked\":\"\",\"packages_asked\":\"{1}\","
+    "\"fetch_asked\":\"{2}\",\"connection_file\":\"/c\","
+    "\"cgroup\":\"g\",\"packages_shown\":\"/p\","
     "\"detail\":\"d\",\"created_us\":1,\"asked_us\":9,\"idle_timeout_ms\":2,"
     "\"lifetime_ms\":3,\"cell_limit_ms\":4,\"epoch\":5,\"pid\":6,"
     "\"start_time\":7,\"host_uid\":8,\"init_uid\":9,\"seed_count\":10,"
@@ -65,6 +66,8 @@ static void expect_all(const session_spec_t *spec)
     assert_string_equal(spec->environment, "{}");
     assert_string_equal(spec->asked.limits, "{}");
     assert_string_equal(spec->asked.tools, "");
+    assert_string_equal(spec->asked.downloads.packages, "{1}");
+    assert_string_equal(spec->asked.downloads.fetch, "{2}");
     assert_string_equal(spec->connection_file, "/c");
     assert_string_equal(spec->cgroup, "g");
     assert_string_equal(spec->packages_shown, "/p");
@@ -119,6 +122,23 @@ static void writes_all_members_that_it_reads(void **state)
     assert_int_equal(session_spec_read(folder, &again, &second, &fault), 0);
     assert_string_equal(second, "python");
     expect_all(again);
+}
+
+/* They are unreadable then, and not away. */
+static void rules_that_are_no_text_stay_rules(void **state)
+{
+    cleanup_session_spec session_spec_t *spec = NULL;
+    cleanup_free char *profile = NULL;
+    fault_t fault;
+
+    (void) state;
+    write_file(
+        "{\"id\":\"s1\",\"profile\":\"python\",\"runtime_folder\":\"/r\","
+        "\"workspace\":\"/w\",\"connection_file\":\"/c\","
+        "\"packages_asked\":{\"index\":\"\"}}");
+    assert_int_equal(session_spec_read(folder, &spec, &profile, &fault), 0);
+    assert_string_equal(spec->asked.downloads.packages, "");
+    assert_null(spec->asked.downloads.fetch);
 }
 
 static void refuses_an_incomplete_file(void **state)
@@ -232,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(reads_the_file_of_another_gateway),
         TEST(writes_all_members_that_it_reads),
+        TEST(rules_that_are_no_text_stay_rules),
         TEST(refuses_an_incomplete_file),
         TEST(refuses_a_missing_member),
         TEST(a_name_that_is_no_token_is_not_taken),

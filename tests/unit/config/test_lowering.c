@@ -2,7 +2,7 @@
  * when the profile has changed. */
 #include "tests/lib/test.h"
 
-#include "gateway/config/limit_overrides.h"
+#include "gateway/config/lowering.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,13 +21,18 @@ static profile_t profile = {
                .retain = 64 * MIB},
 };
 
-static int ask(const char *text, profile_limits_t *ret_limits, char **ret_text,
-               fault_t *fault)
+static int ask_of(const char *section, const char *text, char **ret_text,
+                  fault_t *fault)
 {
     json_auto_t *asked = json_loads(text, JSON_DECODE_ANY, NULL);
 
     assert_non_null(asked);
-    return limit_overrides_ask(&profile, asked, ret_limits, ret_text, fault);
+    return lowering_ask(&profile, section, asked, ret_text, fault);
+}
+
+static int ask(const char *text, char **ret_text, fault_t *fault)
+{
+    return ask_of(LOWERING_LIMITS, text, ret_text, fault);
 }
 
 static void lowers_a_limit(void **state)
@@ -39,15 +44,14 @@ static void lowers_a_limit(void **state)
     (void) state;
     assert_int_equal(ask("{\"memory\": \"512M\", \"processes\": 64,"
                          " \"cpu_seconds\": 30}",
-                         &limits, &text, &fault),
+                         &text, &fault),
                      0);
     expected.memory = 512 * MIB;
     expected.processes = 64;
     expected.cpu_seconds = 30; /* the profile has none */
-    assert_memory_equal(&limits, &expected, sizeof limits);
     assert_string_equal(text, "{\"memory\":536870912,\"processes\":64,"
                               "\"cpu_seconds\":30}");
-    limits = limit_overrides_keep(&profile, text);
+    limits = lowering_limits(&profile, text);
     assert_memory_equal(&limits, &expected, sizeof limits);
 }
 
@@ -60,14 +64,13 @@ static void accepts_no_overrides(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
-        assert_int_equal(ask(nothing[i], &limits, &text, &fault), 0);
+        assert_int_equal(ask(nothing[i], &text, &fault), 0);
         assert_null(text);
-        assert_memory_equal(&limits, &profile.limits, sizeof limits);
     }
     assert_int_equal(
-        limit_overrides_ask(&profile, NULL, &limits, &text, &fault), 0);
+        lowering_ask(&profile, LOWERING_LIMITS, NULL, &text, &fault), 0);
     assert_null(text);
-    limits = limit_overrides_keep(&profile, NULL);
+    limits = lowering_limits(&profile, NULL);
     assert_memory_equal(&limits, &profile.limits, sizeof limits);
 }
 
@@ -94,15 +97,12 @@ static void refuses_invalid_overrides(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        profile_limits_t limits = {.memory = 7};
         char *text = NULL;
         fault_t fault;
 
-        assert_int_equal(ask(cases[i].asked, &limits, &text, &fault),
-                         cases[i].r);
+        assert_int_equal(ask(cases[i].asked, &text, &fault), cases[i].r);
         assert_non_null(strstr(fault.text, cases[i].says));
         assert_null(text);
-        assert_int_equal(limits.memory, 7);
     }
 }
 
@@ -113,11 +113,11 @@ static void the_profile_of_today_holds(void **state)
 
     (void) state;
     today.limits.memory = 128 * MIB;
-    limits = limit_overrides_keep(
+    limits = lowering_limits(
         &today, "{\"memory\":536870912,\"processes\":64,\"gone\":1}");
     assert_int_equal(limits.memory, 128 * MIB);
     assert_int_equal(limits.processes, 64);
-    limits = limit_overrides_keep(&today, "no JSON");
+    limits = lowering_limits(&today, "no JSON");
     assert_memory_equal(&limits, &today.limits, sizeof limits);
 }
 
