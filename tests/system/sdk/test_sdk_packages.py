@@ -262,3 +262,25 @@ def test_the_same_is_awaited(session: hearth.Session) -> None:
             assert await twin.packages.list() == done.packages
 
     asyncio.run(add())
+
+
+def test_a_session_with_stricter_rules(
+    session: hearth.Session, index: FakeIndex
+) -> None:
+    rules = {"deny": ["timely"]}
+    with hearth.session(packages=rules, fetch={"allow": []}) as strict:
+        with pytest.raises(hearth.PackagesRefused) as refused:
+            strict.packages.add("humane")
+        assert "this session was created with packages/deny = timely" in (
+            str(refused.value)
+        )
+    assert session.packages.add("humane").added
+
+    async def ask() -> None:
+        async with hearth.aio.session(packages={"index": ""}) as none:
+            with pytest.raises(hearth.HearthError, match="gets no packages"):
+                await none.packages.add("humane")
+
+    asyncio.run(ask())
+    with pytest.raises(hearth.BadRequest, match="packages/cooldown: 1 is less"):
+        hearth.connect().session(packages={"cooldown": 1})

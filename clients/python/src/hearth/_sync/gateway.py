@@ -55,6 +55,8 @@ class Gateway:
         restart: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
         limits: Optional[Mapping[str, Any]] = None,
+        packages: Optional[Mapping[str, Any]] = None,
+        fetch: Optional[Mapping[str, Any]] = None,
     ) -> Session:
         """Make a session; its kernel is ready then.
 
@@ -68,6 +70,10 @@ class Gateway:
                 of one that died.
             env: variables of the kernel; names begin with KERNEL_.
             limits: lower limits than the profile's: `{"memory": "512M"}`.
+            packages: stricter rules for packages than the profile's:
+                `{"deny": ["torch"]}`; `{"index": ""}` is none at all.
+            fetch: stricter rules for files and repositories:
+                `{"max_bytes": "64M"}`; `{"allow": []}` is none at all.
 
         Raises GatewayFull, GatewayBusy, BadRequest, and what any request may
         raise: GatewayNotFound, GatewayUnreachable, TokenRefused, NotPermitted,
@@ -82,6 +88,8 @@ class Gateway:
             "restart": restart,
             "env": dict(env) if env is not None else None,
             "limits": dict(limits) if limits is not None else None,
+            "packages": dict(packages) if packages is not None else None,
+            "fetch": dict(fetch) if fetch is not None else None,
         }
         body = {
             name: value for name, value in given.items() if value is not None
