@@ -168,6 +168,10 @@ static const struct {
      "a file has a name of 1 to 4095 bytes"},
     {'x', TREE_EXECUTABLE, 1, PATH_BYTES_MAX, 0, UINT64_MAX,
      "a file has a name of 1 to 4095 bytes"},
+    {'F', TREE_FILE, 1, PATH_BYTES_MAX, 0, UINT64_MAX,
+     "a file has a name of 1 to 4095 bytes"},
+    {'X', TREE_EXECUTABLE, 1, PATH_BYTES_MAX, 0, UINT64_MAX,
+     "a file has a name of 1 to 4095 bytes"},
     {'l', TREE_LINK, 1, PATH_BYTES_MAX, 1, TARGET_MAX,
      "a link has a name of 1 to 4095 bytes, and a target of as many"},
     {'e', TREE_END, 0, 0, 0, 0, "the end has neither name nor content"},
@@ -198,7 +202,7 @@ static int check_head(const tree_reader_t *self, const head_t *head,
     }
     return fault_set(fault, EPROTO,
                      "record %" PRIu64 " of the tree file has the type 0x%02x, "
-                     "which is none of d, f, x, l, e",
+                     "which is none of d, f, x, F, X, l, e",
                      self->count, (unsigned char) head->type);
 }
 
@@ -301,6 +305,7 @@ int tree_reader_next(tree_reader_t *self, tree_entry_t *ret_entry,
         entry.target = self->target;
     } else {
         entry.size = self->left = head.size;
+        entry.is_dated = head.type == 'F' || head.type == 'X';
     }
     *ret_entry = entry;
     return 0;

@@ -6,6 +6,7 @@
  * size of the content.
  *
  * - `d`: a folder, without content. `f`: a file. `x`: an executable file.
+ *   `F` and `X`: such files, with the time of TREE_DATE.
  *   `l`: a symbolic link, whose content is the target: 1 to 4095 bytes, no NUL.
  *   `e`: the end, without name and content. Nothing follows it.
  * - A name is the path below the tree: 1 to 4095 bytes, 100 components at most,
@@ -20,9 +21,11 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#define TREE_DEPTH_MAX 100 /* components of a name */
+#define TREE_DEPTH_MAX 100       /* components of a name */
+#define TREE_DATE      946684800 /* 2000-01-01, UTC: seconds since 1970 */
 
 typedef enum {
     TREE_FOLDER,
@@ -38,6 +41,7 @@ typedef struct {
     const char *path;   /* bytes; "" of the end */
     const char *target; /* of a link; or NULL */
     uint64_t size;      /* of a file's content; 0 of all others */
+    bool is_dated;      /* a file that gets the time of TREE_DATE */
 } tree_entry_t;
 
 typedef struct tree_reader tree_reader_t;

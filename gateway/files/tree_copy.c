@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Then requests are served; or after COPIES_STEP bytes. */
 #define STEP_ENTRIES 64
@@ -23,6 +24,7 @@ typedef struct {
     tree_reader_t *reader;   /* owned */
     hidden_folder_t *folder; /* owned */
     int file;                /* owned; that is being written, or -1 */
+    bool is_dated;           /* that file gets a time of its own at its end */
     usage_t announced;
     usage_t made;
 } work_t;
@@ -130,8 +132,21 @@ static int make_next(work_t *self, fault_t *fault)
     }
     if ((r = count(self, &entry, fault)) < 0)
         return r;
+    self->is_dated = entry.is_dated;
     r = make(self, &entry, fault);
     return r < 0 ? explain(entry.path, r, fault) : 0;
+}
+
+/* Ends the file that was made last. */
+static int end_file(work_t *self, fault_t *fault)
+{
+    const struct timespec date = {.tv_sec = TREE_DATE};
+    const struct timespec times[] = {date, date};
+    cleanup_fd int file = take_fd(&self->file);
+
+    if (self->is_dated && futimens(file, times) < 0)
+        return fault_errno(fault, "the time of a file");
+    return 0;
 }
 
 /* Writes a piece of the file that was made last. */
@@ -145,8 +160,7 @@ static int write_piece(work_t *self, size_t *bytes_left, fault_t *fault)
     *bytes_left -= piece.size;
     if (piece.size)
         return fd_write_all(self->file, piece.bytes, piece.size, fault);
-    close(take_fd(&self->file));
-    return 0;
+    return end_file(self, fault);
 }
 
 static int step(void *work, buffer_t *piece, fault_t *fault)

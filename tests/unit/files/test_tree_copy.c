@@ -6,6 +6,7 @@
 #include "tests/lib/files_rig.h"
 #include "tests/lib/test.h"
 #include "tests/lib/tree_file.h"
+#include "workspace/tree_reader.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -65,6 +66,35 @@ static void a_tree_comes_whole(void **state)
     is("new/repo/src/link", S_IFLNK | 0777);
     is("new/repo/empty", S_IFREG | 0644);
     assert_int_equal(open_files(), files);
+}
+
+static time_t time_of(const char *name)
+{
+    struct stat status;
+
+    assert_int_equal(lstat(in_workspace(name), &status), 0);
+    return status.st_mtim.tv_nsec ? 0 : status.st_mtim.tv_sec;
+}
+
+/* The index of a repository knows them by it. */
+static void a_dated_file_has_its_time(void **state)
+{
+    cleanup_buffer buffer_t tree = BUFFER_EMPTY;
+
+    (void) state;
+    tree_text(&tree, 'F', "a", "content");
+    tree_text(&tree, 'f', "b", "content");
+    tree_text(&tree, 'X', "c", "");
+    tree_text(&tree, 'x', "d", "");
+    files_rig_place_tree(5, &tree, "repo", 14, 4);
+    files_rig_finish();
+    files_rig_was_placed();
+    assert_int_equal(time_of("repo/a"), TREE_DATE);
+    assert_int_not_equal(time_of("repo/b"), TREE_DATE);
+    assert_int_equal(time_of("repo/c"), TREE_DATE);
+    assert_int_not_equal(time_of("repo/d"), TREE_DATE);
+    is("repo/a", S_IFREG | 0644);
+    is("repo/c", S_IFREG | 0755);
 }
 
 static void only_an_empty_folder_is_replaced(void **state)
@@ -261,7 +291,7 @@ static void a_broken_tree_is_removed(void **state)
         {'f', "../x", "", "FileError", "no component is . or .."},
         {'f', "d/../../x", "", "FileError", "no component is . or .."},
         {'f', "/x", "", "FileError", "single slashes"},
-        {'q', "x", "", "FileError", "none of d, f, x, l, e"},
+        {'q', "x", "", "FileError", "none of d, f, x, F, X, l, e"},
     };
 
     (void) state;
@@ -306,6 +336,7 @@ int main(void)
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, files_rig_begin, files_rig_end)
         TEST(a_tree_comes_whole),
+        TEST(a_dated_file_has_its_time),
         TEST(only_an_empty_folder_is_replaced),
         TEST(what_is_in_the_way_is_seen_early),
         TEST(what_comes_into_the_way_is_kept),

@@ -72,6 +72,8 @@ static void reads_one_record_after_the_other(void **state)
     tree_text(&tree, 'd', "src", "");
     tree_text(&tree, 'f', "src/one \xFF", "0123456789");
     tree_text(&tree, 'x', "run", "");
+    tree_text(&tree, 'F', "dated", "");
+    tree_text(&tree, 'X', "dated-run", "");
     tree_text(&tree, 'l', "link", "src/one");
     tree_text(&tree, 'e', "", "");
     reader = open_tree(&tree);
@@ -88,8 +90,16 @@ static void reads_one_record_after_the_other(void **state)
     NEXT(reader);
     assert_int_equal(entry.type, TREE_EXECUTABLE);
     assert_int_equal(entry.size, 0);
+    assert_false(entry.is_dated);
+    NEXT(reader);
+    assert_int_equal(entry.type, TREE_FILE);
+    assert_true(entry.is_dated);
+    NEXT(reader);
+    assert_int_equal(entry.type, TREE_EXECUTABLE);
+    assert_true(entry.is_dated);
     NEXT(reader);
     assert_int_equal(entry.type, TREE_LINK);
+    assert_false(entry.is_dated);
     assert_string_equal(entry.path, "link");
     assert_string_equal(entry.target, "src/one");
     assert_int_equal(entry.size, 0);
@@ -184,7 +194,7 @@ static void a_head_that_is_none(void **state)
         {'l', 1, UINT64_MAX, "a target of as many"},
         {'e', 1, 0, "the end has neither name nor content"},
         {'e', 0, 1, "the end has neither name nor content"},
-        {'D', 1, 0, "has the type 0x44, which is none of d, f, x, l, e"},
+        {'D', 1, 0, "has the type 0x44, which is none of d, f, x, F, X, l, e"},
         {'\0', 1, 0, "the type 0x00"},
         {'\xFF', 1, 0, "the type 0xff"},
         {'f', 1, UINT64_MAX, "ends within record 2"},
