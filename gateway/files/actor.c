@@ -160,6 +160,20 @@ static int place(files_thread_t *self, files_message_t *message,
     return place_file(self, request, &message->file, fault);
 }
 
+/* Returns the answer of what is placed; that of a probe has the bytes that the
+ * workspace may still hold, if it has a limit. */
+static json_t *describe_room(const files_thread_t *self,
+                             const files_message_t *message)
+{
+    json_t *answer = json_object();
+    uint64_t room;
+
+    if (message->kind == FILES_PROBE
+        && quota_room(self, message->session, &room))
+        json_object_set_new(answer, "room", json_integer((json_int_t) room));
+    return answer;
+}
+
 static void on_place(files_thread_t *self, files_message_t *message)
 {
     files_news_t *news = mem_new(sizeof *news);
@@ -177,7 +191,7 @@ static void on_place(files_thread_t *self, files_message_t *message)
     if (r == FILES_LATER)
         copies_expect(self, news);
     else
-        files_answer(self, news, json_object(), r, &fault);
+        files_answer(self, news, describe_room(self, message), r, &fault);
 }
 
 static int on_message(zloop_t *loop, zsock_t *pipe, void *arg)

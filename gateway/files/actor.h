@@ -44,8 +44,9 @@ typedef struct {
  * if too many requests wait. */
 bool files_place(files_t *self, const files_place_t *place, int *file_p);
 /* Asks whether such a file or tree could be placed now, as far as that can be
- * known before it is there. Nothing is made; FILES_PROBED is the news. Returns
- * false, and takes nothing, if too many requests wait. */
+ * known before it is there. Nothing is made; FILES_PROBED is the news, and its
+ * answer has `room`: the bytes that a workspace with a limit may still hold.
+ * Returns false, and takes nothing, if too many requests wait. */
 bool files_probe(files_t *self, const files_place_t *place);
 /* Gives up the file or tree of that number, if it is being made. Its news comes
  * as otherwise, with an answer that says which came first. */

@@ -294,13 +294,34 @@ static void take(usage_t *sum, usage_t less)
     sum->files -= less.files < sum->files ? less.files : sum->files;
 }
 
-static int compare(const files_thread_t *self, const quota_t *quota,
-                   usage_t more, fault_t *fault)
+/* Returns what the workspace holds, with what is on its way. */
+static usage_t count(const files_thread_t *self, const quota_t *quota)
 {
     usage_t held = quota->usage;
 
     add(&held, quota->since);
     add(&held, self->on_its_way(self, quota->session));
+    return held;
+}
+
+bool quota_room(const files_thread_t *self, const char *session,
+                uint64_t *ret_bytes)
+{
+    const quota_t *quota = find(self, session);
+    uint64_t held;
+
+    if (!quota || !quota->limits.bytes)
+        return false;
+    held = count(self, quota).bytes;
+    *ret_bytes = held < quota->limits.bytes ? quota->limits.bytes - held : 0;
+    return true;
+}
+
+static int compare(const files_thread_t *self, const quota_t *quota,
+                   usage_t more, fault_t *fault)
+{
+    usage_t held = count(self, quota);
+
     if (quota->limits.bytes && held.bytes + more.bytes > quota->limits.bytes)
         return fault_set(fault, EDQUOT,
                          "the workspace holds %" PRIu64

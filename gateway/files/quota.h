@@ -25,6 +25,9 @@ void quota_sweep(files_thread_t *self);
  * still being measured. */
 int quota_check(files_thread_t *self, const char *session, usage_t more,
                 fault_t *fault);
+/* Returns how many more bytes the workspace may hold; false without a limit. */
+bool quota_room(const files_thread_t *self, const char *session,
+                uint64_t *ret_bytes);
 /* Counts uploaded bytes, and those that they replaced: the next measurement may
  * have begun before. */
 void quota_count(files_thread_t *self, const char *session, usage_t came,

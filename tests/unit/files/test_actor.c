@@ -196,6 +196,42 @@ static void a_path_is_looked_at(void **state)
     assert_int_equal(type_of("workspace/a"), 0);
 }
 
+/* Counts what is in it, and what came through the gateway. */
+static void the_room_of_a_limited_workspace_is_told(void **state)
+{
+    const json_int_t limit = 1 << 20;
+    cleanup_free char *workspace = inside("workspace");
+    cleanup_buffer buffer_t file = BUFFER_EMPTY;
+    files_place_t how = {
+        .session = "aa1",
+        .workspace = workspace,
+        .who = "uid=7",
+        .limits = {.bytes = (uint64_t) limit},
+        .content = json_pack("{s:s}", "path", "tree"),
+        .number = 6,
+        .is_tree = true,
+    };
+    files_news_t *news;
+    json_int_t room;
+
+    (void) state;
+    buffer_text(&file, "text");
+    place(false, 5, &file);
+    was_placed(5, "ok");
+    assert_true(files_probe(files, &how));
+    news = next_news(FILES_PROBED);
+    room = json_integer_value(json_object_get(news->answer, "room"));
+    assert_in_range(room, limit / 2, limit - 4);
+    files_news_destroy(&news);
+    how.session = "bb2"; /* has no limit */
+    how.limits.bytes = 0;
+    how.content = json_pack("{s:s}", "path", "tree");
+    assert_true(files_probe(files, &how));
+    news = next_news(FILES_PROBED);
+    assert_null(json_object_get(news->answer, "room"));
+    files_news_destroy(&news);
+}
+
 /* More than may wait at once. */
 static void a_question_that_is_answered_waits_no_more(void **state)
 {
@@ -224,6 +260,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
         TEST(a_tree_and_a_file),
         TEST(what_is_given_up_leaves_nothing),
+        TEST(the_room_of_a_limited_workspace_is_told),
         TEST(a_path_is_looked_at),
         TEST(a_question_that_is_answered_waits_no_more),
         TEST(the_end_of_the_thread_leaves_nothing),
