@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
 from fake_files import FakeFiles
 from git_server import GitServer
+from lfs_server import LfsServer
 
 GUIDE = ROOT / "docs" / "guide" / "fetching.md"
 TABLE = b"city,people\nOslo,717710\n"
@@ -35,7 +36,7 @@ def test_the_guide(folder: Path) -> None:
     blocks = blocks_of(GUIDE)
     (configuration,) = [one for one in blocks if one.kind == "configuration"]
     commands = [one for one in blocks if one.kind == "commands"]
-    assert len(commands) == 4
+    assert len(commands) == 5
     programs = [one for one in blocks if one.kind == "python"]
     (folder / "git").mkdir()
     with FakeFiles() as server, GitServer(folder / "git") as repositories:
@@ -45,11 +46,18 @@ def test_the_guide(folder: Path) -> None:
         model.git("tag", "v1", first)
         second = model.commit({"net.py": NET, "README.md": "More.\n"})
 
+        weights = repositories.make("weights.git")
+        lfs = LfsServer(repositories)
+        rule = "*.bin filter=lfs diff=lfs merge=lfs -text\n"
+        net = lfs.put(bytes(300_000))
+        weights.commit({".gitattributes": rule, "net.bin": net})
+        lfs.serve(weights)
+
         def local(text: str) -> str:
             """The text with the places of the two servers."""
-            return text.replace(f"{URL}model.git", model.url).replace(
-                URL, server.url("/")
-            )
+            for made in (model, weights):
+                text = text.replace(f"{URL}{made.path.name}", made.url)
+            return text.replace(URL, server.url("/"))
 
         places = f"{server.place}, {repositories.place}"
         text = configuration.text.replace("data.example", places)

@@ -125,15 +125,20 @@ def test_what_is_missing_is_said(gateway: Fetching, session: Session) -> None:
     done = gateway.run("clone", session.id, f"{HOST}/lacks-1-2")
     assert (done.returncode, done.stdout) == (0, line("lacks-1-2"))
     assert done.stderr == (
-        "hearth: 1 file is a Git LFS pointer: its content was not fetched\n"
+        "hearth: 1 file is a Git LFS pointer: --lfs brings its content\n"
         "hearth: 2 submodules are empty folders\n"
     )
     done = gateway.run("clone", session.id, f"{HOST}/lacks-2-1")
     assert done.stderr == (
-        "hearth: 2 files are Git LFS pointers: their contents were not "
-        "fetched\n"
+        "hearth: 2 files are Git LFS pointers: --lfs brings their contents\n"
         "hearth: 1 submodule is an empty folder\n"
     )
+    for name, text in (
+        ("lacks-1-0", "1 file looks like a Git LFS pointer, and stays"),
+        ("lacks-3-0", "3 files look like Git LFS pointers, and stay"),
+    ):
+        done = gateway.run("clone", session.id, "--lfs", f"{HOST}/{name}")
+        assert (done.returncode, done.stderr) == (0, f"hearth: {text}\n")
 
 
 def test_json(gateway: Fetching, session: Session) -> None:
@@ -222,19 +227,30 @@ def test_what_the_worker_gets(gateway: Fetching, session: Session) -> None:
     assert job["path"] == "x/model-job"
     assert job["allow"] == ["data.example"]
     assert job["max_bytes"] == 4 << 30
+    assert job["lfs"] is False
     assert "sha256" not in job
     assert session.id not in json.dumps(job)
     clone(gateway, session, url)
     job = gateway.notes()[-1]["job"]
     assert (job["ref"], job["depth"]) == ("", 0)
+    assert "room" not in job
+    clone(gateway, session, url, "-o", "z/", "--lfs")
+    assert gateway.notes()[-1]["job"]["lfs"] is True
+    limited = gateway.create("--limit", "workspace_bytes=1M")
+    clone(gateway, limited, url)
+    room = gateway.notes()[-1]["job"]["room"]
+    assert 1 << 19 < room <= 1 << 20
+    limited.delete()
 
 
 def test_what_is_recorded(gateway: Fetching, session: Session) -> None:
     url = f"{HOST}/model-noted"
-    clone(gateway, session, f"{url}?key=secret", "-o", "d/x", "--depth", "1")
+    words = ("-o", "d/x", "--depth", "1", "--lfs")
+    clone(gateway, session, f"{url}?key=secret", *words)
 
     def noted() -> bool:
-        text = f"cloned {url} -> d/x (commit {COMMIT}, branch main)"
+        about = f"commit {COMMIT}, branch main, with Git LFS"
+        text = f"cloned {url} -> d/x ({about})"
         return text in json.dumps(session.notebook())
 
     wait_for(noted, "a note in the notebook")
@@ -244,6 +260,7 @@ def test_what_is_recorded(gateway: Fetching, session: Session) -> None:
     assert record["outcome"] == "ok"
     assert (record["path"], record["url"]) == ("d/x", url)
     assert (record["commit"], record["branch"]) == (COMMIT, "main")
+    assert record["lfs"] is True
     assert record["who"].startswith("uid=")
 
     def is_in_journal() -> bool:

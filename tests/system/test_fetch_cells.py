@@ -56,7 +56,7 @@ def test_a_repository_is_described(gateway: Fetching, session: Session) -> None:
     assert lines[1].startswith("lacks-3-2  50 B")
     assert lines[2] == "1"
     assert done.stderr.splitlines() == [
-        "%clone: 3 files are Git LFS pointers: their contents were not fetched",
+        "%clone: 3 files are Git LFS pointers: --lfs brings their contents",
         "%clone: 2 submodules are empty folders",
     ]
     job = gateway.wait_note("began", "cells.git")["job"]

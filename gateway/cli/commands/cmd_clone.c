@@ -34,31 +34,40 @@ static json_t *describe(const arguments_t *arguments)
                   arguments_operand(arguments, 0), "order", "fetch", "kind",
                   "repository", "url", arguments_operand(arguments, 1), "path",
                   path, "ref", arguments_value(arguments, "ref"));
-    if (!content)
+    if (!content) {
         usage_error(arguments, "the URL or the ref is not UTF-8 text");
-    else if (depth)
+        return NULL;
+    }
+    if (depth)
         json_object_set_new(content, "depth",
                             json_integer((json_int_t) commits));
+    if (arguments_has(arguments, "lfs"))
+        json_object_set_new(content, "lfs", json_true());
     return content;
 }
 
 /* Says what the repository has and the workspace has not. */
-static void print_missing(const json_t *reply)
+static void print_missing(const json_t *reply, bool had_lfs)
 {
     uint64_t lfs = member_count(reply, "lfs");
     uint64_t submodules = member_count(reply, "submodules");
 
-    if (lfs)
-        fprintf(stderr, "hearth: %" PRIu64 " %s not fetched\n", lfs,
-                lfs == 1 ? "file is a Git LFS pointer: its content was"
-                         : "files are Git LFS pointers: their contents were");
+    if (lfs && had_lfs)
+        fprintf(stderr, "hearth: %" PRIu64 " %s\n", lfs,
+                lfs == 1 ? "file looks like a Git LFS pointer, and stays"
+                         : "files look like Git LFS pointers, and stay");
+    else if (lfs)
+        fprintf(stderr, "hearth: %" PRIu64 " %s\n", lfs,
+                lfs == 1 ? "file is a Git LFS pointer: --lfs brings its content"
+                         : "files are Git LFS pointers: --lfs brings their "
+                           "contents");
     if (submodules)
         fprintf(stderr, "hearth: %" PRIu64 " %s\n", submodules,
                 submodules == 1 ? "submodule is an empty folder"
                                 : "submodules are empty folders");
 }
 
-static void print_cloned(const json_t *reply)
+static void print_cloned(const json_t *reply, bool had_lfs)
 {
     const char *branch = member_text(reply, "branch");
 
@@ -68,7 +77,7 @@ static void print_cloned(const json_t *reply)
            member_text(reply, "commit"), *branch ? "  branch " : "", branch,
            json_is_true(json_object_get(reply, "cached")) ? "  (cached)" : "");
     fflush(stdout);
-    print_missing(reply);
+    print_missing(reply, had_lfs);
 }
 
 static int clone_url(const arguments_t *arguments)
@@ -91,7 +100,7 @@ static int clone_url(const arguments_t *arguments)
     if (status == GATEWAY_EXIT_OK && arguments_has(arguments, "json"))
         json_print(reply);
     else if (status == GATEWAY_EXIT_OK)
-        print_cloned(reply);
+        print_cloned(reply, arguments_has(arguments, "lfs"));
     return (int) status;
 }
 
@@ -100,6 +109,7 @@ static const flag_t flags[] = {
      "a branch, a tag, or the whole hash of a commit; the server's default "
      "branch"},
     {"depth", 0, "N", "only the last N commits of the history"},
+    {"lfs", 0, NULL, "with the contents of its Git LFS pointers"},
     {"into", 'o', "PATH",
      "the folder to make in the workspace; a folder above it if it ends with a "
      "slash"},

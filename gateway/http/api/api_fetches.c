@@ -42,7 +42,7 @@ static void list(exchange_t *exchange)
 static bool has_known_members(const json_t *body)
 {
     static const char *const known[] = {"url", "path",  "sha256", "kind",
-                                        "ref", "depth", "key"};
+                                        "ref", "depth", "lfs",    "key"};
     size_t found = 0;
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -74,8 +74,8 @@ static void fetch(exchange_t *exchange)
     else
         exchange_fail(exchange, 400,
                       "the body must have the member `url`, perhaps `path` and "
-                      "`sha256`, or `kind`, `path`, `ref` and `depth`, perhaps "
-                      "`key`, and no other one, as {\"url\": "
+                      "`sha256`, or `kind`, `path`, `ref`, `depth` and `lfs`, "
+                      "perhaps `key`, and no other one, as {\"url\": "
                       "\"https://data.example/table.csv\"}");
 }
 

@@ -52,7 +52,12 @@ static json_t *probe(void *arg, const download_job_t *job)
 void fetch_jobs_on_probed(fetch_jobs_t *self, uint64_t number, json_t *answer)
 {
     bool may_come = strcmp(download_job_text(answer, "status"), "ok") == 0;
+    json_t *room = json_object_get(answer, "room");
 
+    for (const download_job_t *job = download_lane_first(self->lane);
+         room && job; job = job->next)
+        if (job->number == number)
+            json_object_set(job->content, "room", room);
     download_lane_permit(self->lane, number,
                          may_come ? NULL : json_incref(answer));
     json_decref(answer);
@@ -170,9 +175,10 @@ static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
         job,
         is_file
             ? json_pack("{s:s}", "sha256", download_job_text(content, "sha256"))
-            : json_pack("{s:s,s:I}", "ref", download_job_text(content, "ref"),
-                        "depth",
-                        json_integer_value(json_object_get(content, "depth"))));
+            : json_pack("{s:s,s:I,s:b}", "ref",
+                        download_job_text(content, "ref"), "depth",
+                        json_integer_value(json_object_get(content, "depth")),
+                        "lfs", fetch_request_has_lfs(content)));
     recorded_result_pin_fetch(content, kind, job);
     return job;
 }
@@ -239,11 +245,12 @@ static const char *key_of(const json_t *content, const download_asker_t *asker)
 static json_t *describe_request(const json_t *content,
                                 const download_kind_t *kind, const char *path)
 {
-    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "kind", kind->thing, "path",
-                     path, "url", download_job_text(content, "url"), "sha256",
-                     download_job_text(content, "sha256"), "ref",
+    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:b}", "kind", kind->thing,
+                     "path", path, "url", download_job_text(content, "url"),
+                     "sha256", download_job_text(content, "sha256"), "ref",
                      download_job_text(content, "ref"), "depth",
-                     json_integer_value(json_object_get(content, "depth")));
+                     json_integer_value(json_object_get(content, "depth")),
+                     "lfs", fetch_request_has_lfs(content));
 }
 
 /* Takes the asker. */

@@ -24,9 +24,10 @@ static char *describe_done(const fetch_about_t *about, const json_t *reply)
             about->path,
             (uint64_t) json_integer_value(json_object_get(reply, "size")),
             download_job_text(reply, "sha256"));
-    return mem_format("cloned %s -> %s (commit %s%s%s)", url, about->path,
+    return mem_format("cloned %s -> %s (commit %s%s%s%s)", url, about->path,
                       download_job_text(reply, "commit"),
-                      *branch ? ", branch " : "", branch);
+                      *branch ? ", branch " : "", branch,
+                      about->has_lfs ? ", with Git LFS" : "");
 }
 
 /* Returns the request as code would make it, which the caller owns. */
@@ -40,6 +41,8 @@ static json_t *describe_request(const fetch_about_t *about)
         json_object_set(request, "ref", about->ref);
     if (json_integer_value(about->depth))
         json_object_set(request, "depth", about->depth);
+    if (about->has_lfs)
+        json_object_set_new(request, "lfs", json_true());
     return request;
 }
 

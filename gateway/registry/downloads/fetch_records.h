@@ -17,6 +17,7 @@ typedef struct {
     const char *url;
     const char *path;    /* below the workspace */
     json_t *ref, *depth; /* that were asked for; or NULL */
+    bool has_lfs;        /* the contents of Git LFS were asked for */
     bool is_revival;     /* a revival asks again */
 } fetch_about_t;
 

@@ -87,9 +87,10 @@ static const char *find_flaw_of_kind(const json_t *content, bool is_file)
     const json_t *hash = json_object_get(content, "sha256");
     const json_t *ref = json_object_get(content, "ref");
     const json_t *depth = json_object_get(content, "depth");
+    const json_t *lfs = json_object_get(content, "lfs");
 
-    if (is_file && (ref || depth))
-        return "ref and depth are for a repository: add kind = repository";
+    if (is_file && (ref || depth || lfs))
+        return "ref, depth and lfs are for a repository: add kind = repository";
     if (!is_file && hash)
         return "sha256 is for a file; a repository is fixed by a commit as its "
                "ref";
@@ -100,6 +101,8 @@ static const char *find_flaw_of_kind(const json_t *content, bool is_file)
                "of a commit, of 1 to 200 bytes";
     if (depth && !is_depth(depth))
         return "depth must be a number of commits, from 1 to 1000000";
+    if (lfs && !json_is_boolean(lfs))
+        return "lfs must be true or false";
     return NULL;
 }
 
@@ -123,6 +126,11 @@ static const char *find_flaw(const json_t *content, const download_kind_t *kind)
     if (key && !is_key(key))
         return "key must be a text of 1 to 255 bytes without NUL";
     return find_flaw_of_kind(content, kind == &fetch_kind);
+}
+
+bool fetch_request_has_lfs(const json_t *content)
+{
+    return json_is_true(json_object_get(content, "lfs"));
 }
 
 json_t *fetch_request_read(const json_t *content,

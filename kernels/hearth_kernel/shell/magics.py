@@ -69,7 +69,8 @@ class KernelMagics(Magics):  # type: ignore[misc]
 
     @line_magic
     def clone(self, line: str) -> None:
-        """Ask for a repository: `%clone URL [PATH] [--ref REF] [--depth N]`."""
+        """Ask for a repository: `%clone URL [PATH] [--ref REF] [--depth N]
+        [--lfs]`."""
         clone.serve(line)
 
     @line_magic

@@ -12,11 +12,15 @@ from IPython.core.error import UsageError
 from hearth_kernel.tools import outside
 
 _USAGE = (
-    "%clone: name a URL: `%clone URL [PATH] [--ref REF] [--depth N]`; a ref is "
-    "a branch, a tag or a commit"
+    "%clone: name a URL: `%clone URL [PATH] [--ref REF] [--depth N] [--lfs]`; "
+    "a ref is a branch, a tag or a commit"
 )
 _NUMBER = re.compile("[1-9][0-9]{0,8}")
-_NEEDS = {"--ref": "a branch, a tag or a commit", "--depth": "a number"}
+_NEEDS = {
+    "--ref": "a branch, a tag or a commit",
+    "--depth": "a number",
+    "--lfs": "",
+}
 
 
 def _read(line: str) -> dict[str, Any]:
@@ -45,16 +49,22 @@ def _line(reply: dict[str, Any]) -> str:
     )
 
 
-def _lacks(reply: dict[str, Any]) -> list[str]:
+def _say_pointers(count: int, had_lfs: bool) -> str:
+    if had_lfs and count == 1:
+        return "1 file looks like a Git LFS pointer, and stays"
+    if had_lfs:
+        return f"{count} files look like Git LFS pointers, and stay"
+    if count == 1:
+        return "1 file is a Git LFS pointer: --lfs brings its content"
+    return f"{count} files are Git LFS pointers: --lfs brings their contents"
+
+
+def _lacks(reply: dict[str, Any], had_lfs: bool) -> list[str]:
     """Say what the repository has and the workspace has not."""
     lfs, submodules = reply["lfs"], reply["submodules"]
     lacks = []
-    if lfs == 1:
-        lacks.append("1 file is a Git LFS pointer: its content was not fetched")
-    elif lfs:
-        lacks.append(
-            f"{lfs} files are Git LFS pointers: their contents were not fetched"
-        )
+    if lfs:
+        lacks.append(_say_pointers(lfs, had_lfs))
     if submodules == 1:
         lacks.append("1 submodule is an empty folder")
     elif submodules:
@@ -64,12 +74,13 @@ def _lacks(reply: dict[str, Any]) -> list[str]:
 
 def serve(line: str) -> None:
     """Clone what a line asks for; wait for it, however long that takes."""
+    asked = _read(line)
     reply = outside.ask(
         "%clone",
         "repositories",
         "the folder is there once it is whole",
-        _read(line),
+        asked,
     )
     print(_line(reply))
-    for lack in _lacks(reply):
+    for lack in _lacks(reply, "lfs" in asked):
         print(f"%clone: {lack}", file=sys.stderr)

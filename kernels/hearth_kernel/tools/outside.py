@@ -38,12 +38,13 @@ def size_text(count: float) -> str:
 
 def read(
     line: str, magic: str, usage: str, needs: Mapping[str, str]
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Return the words of a line as members of a call.
 
-    `needs` has the magic's options, as `--ref`, and what follows each.
+    `needs` has the magic's options, as `--ref`, and what follows each; "" if
+    nothing does.
     """
-    asked: dict[str, str] = {}
+    asked: dict[str, Any] = {}
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -52,7 +53,9 @@ def read(
     while words:
         word = words.pop(0)
         name, equals, value = word.partition("=")
-        if name in needs:
+        if word in needs and not needs[word]:
+            asked[word[2:]] = True
+        elif needs.get(name):
             if not equals and not words:
                 raise UsageError(f"{magic}: {name} needs {needs[name]}")
             asked[name[2:]] = value if equals else words.pop(0)

@@ -18,6 +18,7 @@ from downloading import (
 )
 
 FOLDERS = ("entries", "jobs", "lock", "mirrors", "objects", "partial")
+DATE = 946684800  # of files with a time
 HEAD = struct.Struct("<c3sIQ")
 
 
@@ -48,7 +49,7 @@ def read_tree(file: BinaryIO) -> dict[bytes, Record]:
 def check_record(
     kind: bytes, name: bytes, content: bytes, found: dict[bytes, Record]
 ) -> None:
-    assert kind in (b"d", b"f", b"x", b"l")
+    assert kind in (b"d", b"f", b"x", b"F", b"X", b"l")
     assert name not in found
     assert 1 <= len(name) <= 4095
     parts = name.split(b"/")
@@ -83,7 +84,7 @@ class Cloned:
         """Compare what is said with what has come."""
         assert self.files == len(self.tree)
         assert self.bytes == sum(
-            len(one.content) for one in self.tree.values() if one.kind in "fx"
+            len(one.content) for one in self.tree.values() if one.kind in "fxFX"
         )
 
     def text(self, path: str) -> str:
@@ -111,7 +112,9 @@ class Cloned:
             else:
                 with open(place, "wb") as file:
                     file.write(one.content)
-                os.chmod(place, 0o755 if one.kind == "x" else 0o644)
+                os.chmod(place, 0o755 if one.kind in "xX" else 0o644)
+                if one.kind in "FX":
+                    os.utime(place, (DATE, DATE))
         return path
 
 

@@ -10,7 +10,9 @@ import pytest
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "lib"))
-pytest.register_assert_rewrite("cloning", "downloading", "git_server")
+pytest.register_assert_rewrite(
+    "cloning", "downloading", "git_server", "lfs_server"
+)
 
 from cloning import Folder  # noqa: E402
 from downloading import KINDS, PACKAGE, open_place  # noqa: E402

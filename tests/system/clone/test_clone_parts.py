@@ -285,7 +285,7 @@ def test_rewrites_an_index(tmp_path: Path) -> None:
         entry(b"m", 0o160000),
         rest=b"FSMN" + struct.pack(">I", 4) + b"evil",
     )
-    made, submodules = rewrite_index(given, 40)
+    made, submodules = rewrite_index(given, 40, {})
     assert submodules == 1
     assert b"FSMN" not in made
     assert b"\7" not in made
@@ -329,13 +329,13 @@ def test_rewrites_an_index(tmp_path: Path) -> None:
 )
 def test_refuses_an_index(content: bytes) -> None:
     with pytest.raises(Failed, match="the index that git has left"):
-        rewrite_index(content, 40)
+        rewrite_index(content, 40, {})
 
 
 def test_bounds_an_index() -> None:
     many = b"DIRC" + struct.pack(">II", 2, 500_001)
     with pytest.raises(Refused, match="more than 500000 files"):
-        rewrite_index(many, 40)
+        rewrite_index(many, 40, {})
 
 
 @pytest.mark.parametrize("module", ["clone.copy", "fetch.transfer"])

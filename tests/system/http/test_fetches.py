@@ -89,6 +89,7 @@ def test_a_repository_arrives(web: Web, here: str) -> None:
         here,
         "lacks-1-2.git?key=1",
         **{"kind": "repository", "path": "d/", "ref": "v1", "depth": 1},
+        lfs=True,
     )
     assert answer.status == 200
     said = answer.json
@@ -157,6 +158,8 @@ def test_bodies_that_are_none(web: Web, here: str) -> None:
         ({"url": url, "ref": "main"}, "add kind = repository"),
         ({"url": url, "kind": "repository", "ref": "-x"}, "ref must be"),
         ({"url": url, "kind": "repository", "depth": 0}, "depth must be"),
+        ({"url": url, "kind": "repository", "lfs": 1}, "lfs must be true or"),
+        ({"url": url, "lfs": True}, "add kind = repository"),
         ({"url": url, "kind": "repository", "sha256": HASH}, "is for a file"),
     ):
         answer = web.ask("POST", here, members)

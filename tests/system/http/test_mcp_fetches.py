@@ -166,7 +166,7 @@ def test_history_is_cut(
         ("detached", f"on no branch: {HOLDS}"),
         (
             "lacks-3-2",
-            "3 files are Git LFS pointers: their contents were not fetched. "
+            "3 files are Git LFS pointers: lfs = true brings their contents. "
             "2 submodules are empty folders",
         ),
     ],
@@ -244,7 +244,17 @@ def test_a_key(gateway: Fetching, rpc: Rpc, session: str) -> None:
         assert "hearth/key must be a text of 1 to 255" in text_of(result)
 
 
-@pytest.mark.parametrize("more", [{"ref": "main"}, {"depth": 1}])
+@pytest.mark.parametrize("lfs", [False, True])
+def test_contents_of_lfs_are_asked_for(
+    gateway: Fetching, rpc: Rpc, session: str, lfs: bool
+) -> None:
+    name = f"lacks-{int(lfs)}-0"
+    result = clone(rpc, session, name, lfs=lfs)
+    assert gateway.wait_note("began", name)["job"]["lfs"] is lfs
+    assert ("and stays" in text_of(result)) is lfs
+
+
+@pytest.mark.parametrize("more", [{"ref": "main"}, {"depth": 1}, {"lfs": True}])
 def test_a_file_has_no_history(rpc: Rpc, session: str, more: Any) -> None:
     """A model that asks for it means a repository."""
     result = fetch(rpc, session, "plain", **more)

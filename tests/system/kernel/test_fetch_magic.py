@@ -82,6 +82,7 @@ def test_what_is_printed(kernel, more, line):
     [
         (REPOSITORY, {}),
         (f"{REPOSITORY} src/", {"path": "src/"}),
+        (f"{REPOSITORY} --lfs a", {"lfs": True, "path": "a"}),
         (f"{REPOSITORY} --ref v1.0 --depth 1", {"ref": "v1.0", "depth": 1}),
         (
             f"--depth=20 --ref={COMMIT} {REPOSITORY} 'a b'",
@@ -116,8 +117,8 @@ def test_what_is_asked_of_a_repository(kernel, words, more):
             {"lfs": 3, "submodules": 2},
             f"tool  1.5 KiB  commit {COMMIT}  branch main",
             [
-                "%clone: 3 files are Git LFS pointers: their contents were not "
-                "fetched",
+                "%clone: 3 files are Git LFS pointers: --lfs brings their "
+                "contents",
                 "%clone: 2 submodules are empty folders",
             ],
         ),
@@ -125,8 +126,7 @@ def test_what_is_asked_of_a_repository(kernel, words, more):
             {"lfs": 1, "submodules": 1},
             f"tool  1.5 KiB  commit {COMMIT}  branch main",
             [
-                "%clone: 1 file is a Git LFS pointer: its content was not "
-                "fetched",
+                "%clone: 1 file is a Git LFS pointer: --lfs brings its content",
                 "%clone: 1 submodule is an empty folder",
             ],
         ),
@@ -139,6 +139,20 @@ def test_what_is_printed_of_a_repository(kernel, more, line, notes):
     events = kernel.until_reply(cell)
     assert text(events) == f"{line}\n"
     assert text(events, "stderr").splitlines() == notes
+
+
+@pytest.mark.parametrize(
+    ("count", "note"),
+    [
+        (1, "%clone: 1 file looks like a Git LFS pointer, and stays"),
+        (2, "%clone: 2 files look like Git LFS pointers, and stay"),
+    ],
+)
+def test_what_stays_a_pointer(kernel, count, note):
+    cell, call = calls(kernel, f"%clone --lfs {REPOSITORY}")
+    answer(kernel, call, result={**CLONED, "lfs": count})
+    events = kernel.until_reply(cell)
+    assert text(events, "stderr").splitlines() == [note]
 
 
 @pytest.mark.parametrize("magic", ["%fetch", "%clone"])

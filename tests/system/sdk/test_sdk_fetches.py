@@ -98,7 +98,9 @@ def test_a_repository_is_described(
     done = session.files.clone(f"{HOST}/sdk.git", "src/", "v1", 3)
     assert done == replace(CLONED, path="src/sdk", branch="v1")
     job = fetching.wait_note("began", "sdk.git")["job"]
-    assert (job["ref"], job["depth"]) == ("v1", 3)
+    assert (job["ref"], job["depth"], job["lfs"]) == ("v1", 3, False)
+    session.files.clone(f"{HOST}/contents.git", lfs=True)
+    assert fetching.wait_note("began", "contents.git")["job"]["lfs"] is True
     done = session.files.clone(f"{HOST}/lacks-3-2", path="x")
     assert done == replace(CLONED, path="x", lfs=3, submodules=2)
     assert session.files.clone(f"{HOST}/cached").is_cached

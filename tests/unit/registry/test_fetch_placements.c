@@ -201,6 +201,27 @@ static void a_repository_is_answered_when_it_is_in_the_workspace(void **state)
     assert_int_equal(open_files(), files);
 }
 
+static void the_contents_of_lfs_are_recorded(void **state)
+{
+    const char *all, *records;
+
+    (void) state;
+    download_fakes_fetch(
+        "{\"id\":\"aa1\",\"order\":\"fetch\",\"kind\":\"repository\",\"url\":"
+        "\"https://a.example/x.git\",\"lfs\":true}");
+    assert_true(
+        json_is_true(json_object_get(download_fakes.workers[0].job, "lfs")));
+    deeds_forget();
+    bring_with(0, CLONED);
+    all = deeds_take();
+    records = strstr(all, "\"lfs\": true");
+    assert_non_null(records); /* of the audit record, and of the journal */
+    assert_non_null(strstr(records + 1, "\"lfs\": true"));
+    download_fakes_leave(0);
+    placed("{\"status\":\"ok\"}");
+    ANSWERED("ok");
+}
+
 static void a_repository_that_is_not_placed_has_a_record(void **state)
 {
     (void) state;
@@ -229,6 +250,7 @@ int main(void)
         FETCH_TEST(a_copy_is_cancelled),
         FETCH_TEST(the_session_ends_before_the_file_is_placed),
         FETCH_TEST(a_repository_is_answered_when_it_is_in_the_workspace),
+        FETCH_TEST(the_contents_of_lfs_are_recorded),
         FETCH_TEST(a_repository_that_is_not_placed_has_a_record),
     };
 

@@ -48,6 +48,26 @@ static void states(const char *expected)
     assert_string_equal((const char *) text.data, expected);
 }
 
+static const json_t *room_of_worker(size_t at)
+{
+    return json_object_get(download_fakes.workers[at].job, "room");
+}
+
+static void a_worker_gets_the_room(void **state)
+{
+    (void) state;
+    clone_of("aa1", "https://a.example/y.git");
+    download_fakes_answer_probes("{\"status\":\"ok\",\"room\":77}");
+    assert_int_equal(json_integer_value(room_of_worker(0)), 77);
+    clone_of("bb2", "https://a.example/z.git");
+    PERMIT(); /* a workspace without a limit */
+    assert_null(room_of_worker(1));
+    for (size_t at = 0; at < 2; at++) {
+        download_fakes_answer(at, ERROR("FetchFailed"));
+        download_fakes_leave(at);
+    }
+}
+
 static void cancel(unsigned number)
 {
     cleanup_free char *text = mem_format(
@@ -271,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, fetch_steps_end)
         TEST(a_worker_starts_when_the_place_is_free),
+        TEST(a_worker_gets_the_room),
         TEST(a_place_that_is_taken),
         TEST(code_is_refused_as_a_client),
         TEST(a_place_is_looked_at_when_it_is_the_jobs_turn),

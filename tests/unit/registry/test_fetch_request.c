@@ -44,6 +44,8 @@ static void what_is_asked_for(void **state)
          "\"depth\":1000000",
          "repository t"},
         {"\"kind\":\"repository\",\"depth\":1,\"tag\":\"x\"", "repository t"},
+        {"\"kind\":\"repository\",\"lfs\":true", "repository t"},
+        {"\"kind\":\"repository\",\"lfs\":false", "repository t"},
     };
 
     (void) state;
@@ -61,6 +63,9 @@ static void what_is_refused(void **state)
         {"\"kind\":null", "kind must be file or repository"},
         {"\"ref\":\"main\"", "add kind = repository"},
         {"\"depth\":1", "add kind = repository"},
+        {"\"lfs\":false", "add kind = repository"},
+        {"\"kind\":\"repository\",\"lfs\":1", "lfs must be true or false"},
+        {"\"kind\":\"repository\",\"lfs\":null", "lfs must be true or false"},
         {"\"sha256\":null", "sha256 must be 64"},
         {"\"kind\":\"repository\",\"sha256\":\"" HASH "\"",
          "sha256 is for a file"},

@@ -423,7 +423,8 @@ class ClonedRepository:
     bytes: int
     #: Files, folders and links, those of `.git` too.
     files: int
-    #: Files in Git LFS: each is a pointer, its content was not fetched.
+    #: Files that are pointers of Git LFS, because their contents were not
+    #: asked for.
     lfs: int
     #: Each is an empty folder.
     submodules: int

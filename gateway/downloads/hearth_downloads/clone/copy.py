@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from hearth_downloads.clone.contents import Contents, Filled
 from hearth_downloads.clone.dotgit import DotGit, Head
 from hearth_downloads.clone.job import Job
 from hearth_downloads.clone.mirrors import Mirrors, trim
@@ -76,6 +77,8 @@ class Copy:
         self.about = About(job, self.url, places, ref, depth, why)
         self.cache = Cache(job, gateway)
         self.mirrors = Mirrors(self.cache, job)
+        self.contents = Contents(self.about, gateway, self.cache)
+        self.is_mirror_whole = False  # though its contents may not come
 
     def run(self) -> None:
         """Answer with the repository; twice if the first time is in vain."""
@@ -85,18 +88,24 @@ class Copy:
             self._get()
             return
         except NoRoom:
-            self.mirrors.make_room(self.job.max_bytes)
+            self._make_room()
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
-            self.mirrors.make_room(self.job.max_bytes)
+            self._make_room()
         except _Spoilt:
             pass  # the mirror is gone
         self._get()
 
+    def _make_room(self) -> None:
+        """Remove what was not used for longest, because the disk is full."""
+        self.mirrors.make_room(self.job.max_bytes)
+        if self.job.lfs:
+            self.cache.make_room(self.url, self.job.max_bytes)
+
     def _get(self) -> None:
         space = Space(self.job, self.cache)
-        is_whole = had_mirror = False
+        is_whole = had_mirror = self.is_mirror_whole = False
         try:
             space.put_authorities(self.certificates)
             before = self.mirrors.take(self.key, space, self.url.text)
@@ -104,11 +113,12 @@ class Copy:
             answer, file = self._copy(space, before)
             is_whole = True
         except (Unclear, Failed) as fault:
-            if had_mirror and not isinstance(fault, NoRoom):
+            is_whole = self.is_mirror_whole
+            if had_mirror and not is_whole and not isinstance(fault, NoRoom):
                 self._retry(fault)
             raise
         except (Unreachable, Refused, Gone):
-            is_whole = had_mirror
+            is_whole = had_mirror or self.is_mirror_whole
             raise
         finally:
             self._end(space, is_whole)
@@ -141,16 +151,26 @@ class Copy:
         after = trim(space)
         if not after:
             raise taken_over("no objects")
+        self._bring_contents(space)
         self.gateway.progress("reading the files")
         file = space.create_result()
         try:
             answer = self._write(space, head, file)
-            answer["cached"] = bool(before) and before == after
+            is_same = bool(before) and before == after
+            answer["cached"] = is_same and self.contents.is_cached
             return answer, os.open(
                 f"/proc/self/fd/{file}", os.O_RDONLY | os.O_CLOEXEC
             )
         finally:
             os.close(file)
+
+    def _bring_contents(self, space: Space) -> None:
+        """Get the contents of Git LFS; without them the mirror is whole."""
+        try:
+            self.contents.bring(space)
+        except (Fault, Gone):
+            self.is_mirror_whole = True
+            raise
 
     def _source(self, head: Head) -> str:
         """Return the ref that a copy with a depth follows; "": all."""
@@ -165,11 +185,12 @@ class Copy:
         tree = TreeFile(self.job, self.gateway, file)
         dotgit = DotGit(space, head, self.url.text, self._source(head))
         dotgit.moves_branch = bool(self.branch)
+        dotgit.sizes = self.contents.sizes
         dotgit.add(tree)
-        walk = Walk(tree)
+        filled = Filled(tree, self.contents)
         folder = space.open_tree()
         try:
-            walk.add(folder)
+            Walk(filled).add(folder)
         finally:
             os.close(folder)
         size = tree.end()
@@ -179,7 +200,7 @@ class Copy:
             "size": size,
             "bytes": tree.bytes,
             "files": tree.entries,
-            "lfs": walk.lfs,
+            "lfs": filled.pointers,
             "submodules": dotgit.submodules,
         }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hearth_downloads.clone.git import quote, write_sections
@@ -66,6 +67,7 @@ class DotGit:
         self.url = url
         self.source = source  # the ref that a copy with a depth follows
         self.moves_branch = False  # to the commit, wherever the server has it
+        self.sizes: Mapping[bytes, int] = {}  # of contents of Git LFS
         self.submodules = 0
 
     def add(self, tree: TreeFile) -> None:
@@ -103,7 +105,9 @@ class DotGit:
 
     def _add_files(self, tree: TreeFile, refs: Refs, ends: bytes) -> None:
         index, self.submodules = rewrite_index(
-            self.space.read_index(INDEX_BYTES_MAX), self.head.digits
+            self.space.read_index(INDEX_BYTES_MAX),
+            self.head.digits,
+            self.sizes,
         )
         branch, default = self.head.branch, self.head.default
         head = f"ref: refs/heads/{branch}" if branch else self.head.commit
@@ -127,6 +131,8 @@ class DotGit:
                 "filemode": "true",
                 "bare": "false",
                 "logallrefupdates": "true",
+                # The index knows a content by its time and size alone.
+                **({"checkstat": "minimal"} if self.sizes else {}),
             },
             "extensions": {"objectformat": "sha256"} if digits == 64 else {},
             'remote "origin"': {

@@ -18,6 +18,8 @@ class Job(fetch.Job):
     ref: str = ""  # branch, tag or commit hash; empty: the server's HEAD
     branch: str = ""  # that a commit is checked out as; empty: none
     depth: int = 0  # commits of history; 0: all
+    lfs: bool = False  # the contents of Git LFS come, too
+    room: int = -1  # bytes that the workspace takes; -1: it has no limit
     rate: int = 2  # a server that counts its objects sends little
 
     def key(self, url: str) -> str:

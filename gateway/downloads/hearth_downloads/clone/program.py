@@ -5,6 +5,7 @@ worker. What it needs is imported before the sandbox is made.
 
     mirror/     the repository, without a working tree (mirrors.py)
     tree/       the working tree, and `index`
+    lfs         paths of the files whose contents Git LFS has, if asked for
     report      the end: `{"ok": …}` or `{"fault": …}`
 """
 
@@ -19,7 +20,7 @@ from typing import NoReturn
 from hearth_downloads.clone.git import INSIDE, MIRROR, TREE
 from hearth_downloads.clone.ref import is_hash
 
-REPORT, SAID, HEARD = "report", "said", "heard"
+REPORT, SAID, HEARD, LFS = "report", "said", "heard", "lfs"
 SAID_MAX = 8 * 1024
 HEARD_MAX = 1 << 20
 
@@ -33,6 +34,7 @@ class Order:
     configs: dict[int, str]  # by the digits of a hash
     ref: str
     depth: int
+    lists_lfs: bool
 
 
 class Stop(Exception):
@@ -74,6 +76,9 @@ class _Copy:
             commit, branch = self._get_ref()
         self._git("refs", "pack-refs", "--all", "--prune")
         self._git("checkout", "read-tree", "--reset", "-u", commit)
+        if self.order.lists_lfs:
+            self._git("lfs", "ls-files", "-z", ":(top,attr:filter=lfs)")
+            os.rename(HEARD, LFS)
         return {"commit": commit, "branch": branch, "head": self.head}
 
     def _git(self, kind: str, *arguments: str) -> bytes:

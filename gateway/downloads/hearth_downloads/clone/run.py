@@ -67,6 +67,7 @@ class Run:
             {n: write_config(job, about.url.text, n) for n in (40, 64)},
             about.ref,
             about.depth,
+            job.lfs,
         )
         sandbox = Sandbox(job, self.space.path, visible_folders())
         most = TRAFFIC_FACTOR * job.max_bytes + SPARE_BYTES

@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 from hearth_downloads.clone.git import AUTHORITIES, INDEX, MIRROR, TREE
 from hearth_downloads.clone.job import Job
-from hearth_downloads.clone.program import REPORT
+from hearth_downloads.clone.program import LFS, REPORT
 from hearth_downloads.clone.tree import (
     ENTRIES_MAX,
     too_deep,
@@ -105,6 +105,13 @@ class Space:
             return parse_object(read_plain(REPORT, self.space, REPORT_MAX))
         except ValueError:
             return None
+
+    def read_lfs_paths(self, limit: int) -> set[bytes]:
+        """Return the paths of files whose contents Git LFS has."""
+        content = read_plain(LFS, self.space, limit)
+        if content is None:
+            raise taken_over("no list of the files of Git LFS")
+        return set(content.split(b"\0"))
 
     def open_tree(self) -> int:
         """Return a descriptor of the working tree."""

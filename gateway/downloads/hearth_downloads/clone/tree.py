@@ -20,6 +20,8 @@ DEPTH_MAX = 100
 PATH_MAX = 4095
 LINK_MAX = 4095
 FOLDER, FILE, PROGRAM, LINK, END = b"d", b"f", b"x", b"l", b"e"
+# Files with a time that the index has, too (index.py).
+DATED = {FILE: b"F", PROGRAM: b"X"}
 _HEAD = struct.Struct("<c3xIQ")
 _BUFFER_BYTES = 1 << 20
 _SMALL_BYTES = 64 << 10
@@ -62,9 +64,17 @@ class TreeFile:
         self, path: bytes, source: int, is_program: bool = False
     ) -> bytes:
         """Add an open file; return its content if it is small."""
+        return self._add(PROGRAM if is_program else FILE, path, source)
+
+    def add_dated(self, path: bytes, source: int, is_program: bool) -> None:
+        """Add an open file that gets the time that the index has."""
+        kind = PROGRAM if is_program else FILE
+        self._add(DATED[kind], path, source)
+
+    def _add(self, kind: bytes, path: bytes, source: int) -> bytes:
         size = os.fstat(source).st_size
         self._count(size)
-        self._begin(PROGRAM if is_program else FILE, path, size)
+        self._begin(kind, path, size)
         if size > _SMALL_BYTES:
             self._copy(source, size)
             return b""

@@ -8,23 +8,33 @@ from __future__ import annotations
 
 import os
 import stat
+from typing import Protocol
 
 from hearth_downloads.clone.names import is_git_name
 from hearth_downloads.clone.space import open_file, taken_over
-from hearth_downloads.clone.tree import DEPTH_MAX, TreeFile, too_deep
+from hearth_downloads.clone.tree import DEPTH_MAX, too_deep
 from hearth_downloads.core.faults import Refused
 from hearth_downloads.core.folders import open_folder, permit
 
-LFS_LINE = b"version https://git-lfs.github.com/spec/v1\n"
-LFS_MAX = 1024
+
+class Sink(Protocol):
+    """Takes all that a walk meets."""
+
+    def add_folder(self, path: bytes) -> None:
+        """Take a folder, before what is in it."""
+
+    def add_link(self, path: bytes, target: bytes) -> None:
+        """Take a symbolic link."""
+
+    def add_file(self, path: bytes, source: int, is_program: bool) -> None:
+        """Take an open file."""
 
 
 class Walk:
-    """Adds a folder to a tree file, and counts what it meets."""
+    """Gives what is in a folder to a sink."""
 
-    def __init__(self, tree: TreeFile) -> None:
-        self.tree = tree
-        self.lfs = 0  # files that only name others
+    def __init__(self, sink: Sink) -> None:
+        self.sink = sink
 
     def add(self, folder: int, top: bytes = b"", depth: int = 0) -> None:
         """Add what is in the folder; `top` is its path, with a slash."""
@@ -42,7 +52,7 @@ class Walk:
     def _add_one(self, name: str, folder: int, path: bytes, depth: int) -> None:
         about = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(about.st_mode):
-            self.tree.add_folder(path)
+            self.sink.add_folder(path)
             permit(name, folder)
             inner = open_folder(name, folder)
             try:
@@ -51,7 +61,7 @@ class Walk:
                 os.close(inner)
         elif stat.S_ISLNK(about.st_mode):
             target = os.readlink(name, dir_fd=folder)
-            self.tree.add_link(path, os.fsencode(target))
+            self.sink.add_link(path, os.fsencode(target))
         elif stat.S_ISREG(about.st_mode):
             self._add_file(name, folder, path)
         else:
@@ -61,8 +71,6 @@ class Walk:
         number = open_file(name, folder)
         try:
             is_program = bool(os.fstat(number).st_mode & stat.S_IXUSR)
-            content = self.tree.add_file(path, number, is_program)
+            self.sink.add_file(path, number, is_program)
         finally:
             os.close(number)
-        if len(content) < LFS_MAX and content.startswith(LFS_LINE):
-            self.lfs += 1

@@ -7,9 +7,10 @@
     jobs/NAME/          a job that runs (space.py), or was killed
     mirrors/            repositories (clone/mirrors.py)
 
-KEY is the SHA-256 of the URL. A file is found by its URL alone, and never by
-its hash: a session that knows a hash would get what only another session could
-fetch, and would see what others have. Its own URL is judged each time.
+KEY is the SHA-256 of the URL, or of the name of an object of Git LFS
+(clone/contents.py). A file is found by that alone, and never by its hash: a
+session that knows a hash would get what only another session could fetch, and
+would see what others have. Its own URL is judged each time.
 
 Everything here is renamed, made and removed while the index is locked. A file
 that is removed stays readable for a worker that has opened it.
@@ -24,7 +25,7 @@ import re
 import stat
 import time
 from dataclasses import asdict, dataclass
-from typing import Any, Optional
+from typing import Any, Optional, Protocol
 
 from hearth_downloads.core.faults import Failed
 from hearth_downloads.core.folders import (
@@ -73,6 +74,27 @@ class Entry:
     size: int
     about: About
     lists: str = ""  # of the job that has got it (job.py)
+
+
+class Named(Protocol):
+    """A name by which a file is found: a URL, or an object of Git LFS."""
+
+    @property
+    def text(self) -> str:
+        """Return the whole name."""
+
+    @property
+    def key(self) -> str:
+        """Return its SHA-256, the name of its entry."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A file that becomes one of the cache's; no program writes to it."""
+
+    folder: int
+    name: str
+    file: int  # a descriptor of it
 
 
 @dataclass(frozen=True)
@@ -190,15 +212,15 @@ class Cache:
             self._remove(one.name, folder)
             least, count = least - one.size, count - 1
 
-    def make_room(self, url: Url, size: int) -> None:
+    def make_room(self, name: Named, size: int) -> None:
         """Remove files of that size together, because the disk is full.
 
-        The URL's own part goes first: its copy may be what there is no room
+        The name's own part goes first: its copy may be what there is no room
         for. Then go the files that were not used for longest.
         """
         with self.locks.index():
-            part = look_at(url.key, self.folders[_PARTIAL])
-            self._remove_part(url.key)
+            part = look_at(name.key, self.folders[_PARTIAL])
+            self._remove_part(name.key)
             freed = part.st_blocks * _BLOCK if part else 0
             files = self._list(_OBJECTS) + self._list(_PARTIAL)
             self._remove_old(files, size - freed)
@@ -244,13 +266,13 @@ class Cache:
         )
         return entry if is_right else None
 
-    def find(self, url: Url) -> tuple[Optional[Entry], int]:
-        """Return what the URL had, and a descriptor of that file.
+    def find(self, name: Named) -> tuple[Optional[Entry], int]:
+        """Return what that name had, and a descriptor of the file.
 
         None, and no descriptor, if it is not here.
         """
-        entry = self._read(url.key)
-        if entry is None or entry.url != url.text:
+        entry = self._read(name.key)
+        if entry is None or entry.url != name.text:
             return None, -1
         number = open_plain(entry.sha256, self.folders[_OBJECTS])
         if number is None:
@@ -262,12 +284,12 @@ class Cache:
             return None, -1
         return entry, number
 
-    def mark_used(self, url: Url, number: int) -> None:
+    def mark_used(self, name: Named, number: int) -> None:
         """Note that the file was asked for: others are removed before it."""
         with contextlib.suppress(OSError):
             os.utime(number)
             os.utime(
-                url.key,
+                name.key,
                 dir_fd=self.folders[_ENTRIES],
                 follow_symlinks=False,
             )
@@ -335,17 +357,21 @@ class Cache:
             else:
                 self._remove(name, _JOBS)
 
-    def keep(self, url: Url, space: Space, body: int, entry: Entry) -> None:
-        """Make an object of the file, and the URL's entry of it."""
+    def keep(self, name: Named, kept: Kept, entry: Entry) -> None:
+        """Make an object of the file, and the entry of that name of it."""
+        body = kept.file
         if os.geteuid() == 0:
             os.fchown(body, 0, 0)
         os.fchmod(body, 0o400)
         os.fsync(body)
         objects, entries = self.folders[_OBJECTS], self.folders[_ENTRIES]
-        new = f"{url.key}.new"
+        new = f"{name.key}.new"
         with self.locks.index():
             os.rename(
-                BODY, entry.sha256, src_dir_fd=space.space, dst_dir_fd=objects
+                kept.name,
+                entry.sha256,
+                src_dir_fd=kept.folder,
+                dst_dir_fd=objects,
             )
             found = look_at(entry.sha256, objects)
             if not found or not os.path.samestat(found, os.fstat(body)):
@@ -353,5 +379,9 @@ class Cache:
                 raise Failed("the file was changed while it was kept")
             self._remove(new, _ENTRIES)
             write_new(new, entries, json.dumps(asdict(entry)).encode())
-            os.rename(new, url.key, src_dir_fd=entries, dst_dir_fd=entries)
+            os.rename(new, name.key, src_dir_fd=entries, dst_dir_fd=entries)
+
+    def bound(self) -> None:
+        """Remove what is more than all files together may have."""
+        with self.locks.index():
             self._bound(self.job.cache_most)

@@ -47,7 +47,11 @@ _LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 
 @dataclass(frozen=True)
 class Order:
-    """One file, and what is known of it."""
+    """One file, and what is known of it.
+
+    `headers` go to the URL's own place alone, and not where it redirects to;
+    those of a request with data go there, too.
+    """
 
     url: Url
     max_bytes: int
@@ -56,6 +60,9 @@ class Order:
     part: Optional[About] = None  # of what is in `body` already
     timeout: float = 60
     tries: int = 5  # without progress
+    name: str = BODY  # of the file to write
+    headers: tuple[tuple[str, str], ...] = ()
+    data: Optional[bytes] = None  # is posted; None: the URL is got
 
 
 class Stop(Exception):
@@ -177,7 +184,7 @@ class Client:
         self.order = order
         self.part = order.part
         self.body = os.open(
-            f"{INSIDE}/{BODY}",
+            f"{INSIDE}/{order.name}",
             os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
             0o644,
         )
@@ -187,6 +194,10 @@ class Client:
         if self.part and 0 < self.part.total <= self.size:
             # A server has no range for the end of the file.
             self._cut(self.part.total - 1)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self.body)
 
     def _cut(self, size: int) -> None:
         os.ftruncate(self.body, size)
@@ -237,30 +248,50 @@ class Client:
         self, connection: _Connection, url: Url
     ) -> tuple[http.client.HTTPResponse, bool]:
         """Ask for the file, or for the rest of it; return the answer."""
-        target = url.target if url.scheme == "https" else url.text
-        connection.putrequest("GET", target, skip_accept_encoding=True)
-        is_range = False
+        data = self.order.data
         headers = {
             "User-Agent": "hearth",
             "Accept": "*/*",
             "Accept-Encoding": "identity",
             "Connection": "close",
         }
+        if data is not None:
+            self._begin_again()
+            headers["Content-Length"] = str(len(data))
+        known = self._describe_known(url)
+        for name, value in [*known.items(), *self._find_headers(url)]:
+            headers.pop(name.title(), None)
+            headers[name] = value
+        target = url.target if url.scheme == "https" else url.text
+        method = "GET" if data is None else "POST"
+        connection.putrequest(method, target, skip_accept_encoding=True)
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders(data)
+        return connection.getresponse(), "Range" in known
+
+    def _find_headers(self, url: Url) -> tuple[tuple[str, str], ...]:
+        """Return those of the order; they may be a secret of one place."""
+        first = self.order.url
+        is_its_place = (url.scheme, url.place) == (first.scheme, first.place)
+        is_open = self.order.data is not None
+        return self.order.headers if is_its_place or is_open else ()
+
+    def _describe_known(self, url: Url) -> dict[str, str]:
+        """Return the headers that say what is here of the file."""
         part, known = self.part, self.order.known
         if self.size and part:
             if part.range_validator and part.source == url.source:
-                is_range = True
-                headers["Range"] = f"bytes={self.size}-"
-                headers["If-Range"] = part.range_validator
+                return {
+                    "Range": f"bytes={self.size}-",
+                    "If-Range": part.range_validator,
+                }
         elif known and known.source == url.source:
             if known.etag:
-                headers["If-None-Match"] = known.etag
-            elif known.modified:
-                headers["If-Modified-Since"] = known.modified
-        for name, value in headers.items():
-            connection.putheader(name, value)
-        connection.endheaders()
-        return connection.getresponse(), is_range
+                return {"If-None-Match": known.etag}
+            if known.modified:
+                return {"If-Modified-Since": known.modified}
+        return {}
 
     def _follow(self, url: Url, response: http.client.HTTPResponse) -> Url:
         location = response.headers.get("Location", "").strip()

@@ -106,13 +106,14 @@ class Case:
     authorities: str  # why no server with https can be known
     noun: str = "file"
     factor: int = TRAFFIC_FACTOR
+    leads: str = "redirects to"  # how the URL names another place
 
     def explain(self, fault: Any) -> Fault:
         """Return the fault for the client's report."""
         for report in self.reports:
             if report.kind in ("limit", "host", "address"):
                 return self._explain_refusal(report)
-        kind, said, reason, size = _read(fault)
+        kind, said, reason, size = read_fault(fault)
         url = said or self.url.shown
         return (
             self._explain_proxy(kind, reason)
@@ -159,7 +160,7 @@ class Case:
             if (host, port) == (self.url.host, self.url.port):
                 return Refused(f"{shown} is not permitted here: {why}")
             return Refused(
-                f"{self.url.shown} redirects to {shown}, which is not "
+                f"{self.url.shown} {self.leads} {shown}, which is not "
                 f"permitted here: {why}"
             )
         return self._explain_address(host, report.reason)
@@ -220,7 +221,7 @@ _PROXY = {
 }
 
 
-def _read(fault: Any) -> tuple[str, str, str, int]:
+def read_fault(fault: Any) -> tuple[str, str, str, int]:
     """Return kind, URL, reason and size of a report, made harmless."""
     if not isinstance(fault, dict):
         return "", "", "", -1

@@ -6,11 +6,9 @@ import errno
 import hashlib
 import json
 import os
-import ssl
 import time
 from typing import Callable, Optional
 
-from hearth_downloads.core.certificates import find_certificates
 from hearth_downloads.core.faults import (
     Failed,
     Gone,
@@ -21,21 +19,21 @@ from hearth_downloads.core.faults import (
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.core.proxy import Bounds, Proxy
 from hearth_downloads.core.sandbox import Program, Result, Sandbox
-from hearth_downloads.fetch.about import About, parse_object
-from hearth_downloads.fetch.cache import Cache, Entry
+from hearth_downloads.fetch.about import BODY, About, parse_object
+from hearth_downloads.fetch.cache import Cache, Entry, Kept
 from hearth_downloads.fetch.job import Job
+from hearth_downloads.fetch.pace import Pace
 from hearth_downloads.fetch.places import check_url, read_places
 from hearth_downloads.fetch.sentences import (
     TRAFFIC_FACTOR,
     Case,
     NoRoom,
-    no_authorities,
     no_room,
     too_large,
-    too_slow,
     wrong_hash,
 )
 from hearth_downloads.fetch.space import Space
+from hearth_downloads.fetch.tls import make_context
 from hearth_downloads.fetch.url import Url, parse_hash, parse_url
 
 PROGRESS_SECONDS = 1.0
@@ -43,7 +41,6 @@ HASH_BYTES = 1 << 20
 # Besides the file: heads, TLS, and tries that bring nothing.
 SPARE_BYTES = 16 << 20
 SPARE_SECONDS = 10  # the proxy waits longer than the worker
-_IGNORE_UNEXPECTED_EOF = getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 1 << 7)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _FULL = (*_NO_ROOM, errno.EFBIG)
 
@@ -160,10 +157,12 @@ class Transfer:
 
         part = self.cache.put_part(self.url, space)
         self.cache.drop_part(self.url)
+        # A URL with http may redirect to https, so it is made for each one.
+        context, self.authorities = make_context(self.job)
         order = client.Order(
             self.url,
             self.job.max_bytes,
-            self._make_context(),
+            context,
             entry.about if entry else None,
             part,
             self.job.silence + 2 * SPARE_SECONDS,
@@ -177,27 +176,6 @@ class Transfer:
             return
         self._take(space, about)
 
-    def _make_context(self) -> Optional[ssl.SSLContext]:
-        """Return what knows servers; it reads no file after that.
-
-        A URL with http may redirect to https, so it is made for each one. A
-        file that is wrong is a fault only if https is asked for.
-        """
-        path = self.job.ca_file or find_certificates()
-        if not path:
-            self.authorities = no_authorities()
-            return None
-        try:
-            context = ssl.create_default_context(cafile=path)
-            # An end that TLS does not announce may be another's doing. Python
-            # hides it since OpenSSL 3; suppress_ragged_eofs is not enough.
-            context.options &= ~_IGNORE_UNEXPECTED_EOF
-            return context
-        except (OSError, ssl.SSLError) as error:
-            reason = error.strerror or str(error)
-            self.authorities = no_authorities(path, reason)
-            return None
-
     def _take(self, space: Space, about: About) -> None:
         """Hash what the client has written, keep it, and answer."""
         body = space.open_body()
@@ -208,7 +186,8 @@ class Transfer:
         if self.wanted and found != self.wanted:
             raise wrong_hash(self.url, self.wanted, found)
         entry = Entry(self.url.text, found, size, about, self.job.lists)
-        self.cache.keep(self.url, space, body, entry)
+        self.cache.keep(self.url, Kept(space.space, BODY, body), entry)
+        self.cache.bound()
         os.lseek(body, 0, os.SEEK_SET)
         self._answer(entry, body, False)
 
@@ -233,8 +212,8 @@ class _Run:
         self.gateway = transfer.gateway
         self.space = space
         self.main = main
-        self.reported_at = self.window_at = time.monotonic()
-        self.window_from = 0
+        self.reported_at = time.monotonic()
+        self.pace = Pace(self.job, transfer.url)
         self.proxy: Optional[Proxy] = None
 
     def run(self) -> Optional[About]:
@@ -267,17 +246,8 @@ class _Run:
             about = self.space.read_about()
             total = about.total if about else -1
             self.gateway.report_bytes(self.space.size(), total)
-        self._look_at_rate(now)
-
-    def _look_at_rate(self, now: float) -> None:
-        """End a server that sends too little, by what the proxy has got."""
-        if self.proxy is None or now < self.window_at + self.job.silence:
-            return
-        received = self.proxy.received() - self.window_from
-        if received < self.job.rate * self.job.silence:
-            raise too_slow(self.job, self.transfer.url, received)
-        self.window_at = now
-        self.window_from += received
+        if self.proxy:
+            self.pace.look(self.proxy.received())
 
     def _read(self, proxy: Proxy, result: Result) -> Optional[About]:
         """Return what the client reports; raise what it could not do."""

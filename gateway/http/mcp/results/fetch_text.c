@@ -16,7 +16,7 @@ static const char *cached(const json_t *reply)
     return json_is_true(json_object_get(reply, "cached")) ? " (cached)" : "";
 }
 
-static char *describe_file(const json_t *reply)
+char *fetch_text_fetched(const json_t *reply)
 {
     const char *encoding = model_text(reply, "encoding");
 
@@ -35,7 +35,7 @@ static void add_lack(int64_t count, const char *one, const char *several,
                       count == 1 ? one : several);
 }
 
-static char *describe_repository(const json_t *reply)
+char *fetch_text_cloned(const json_t *reply, bool had_lfs)
 {
     const char *branch = model_text(reply, "branch");
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
@@ -48,17 +48,16 @@ static char *describe_repository(const json_t *reply)
                   number(reply, "files"), number(reply, "bytes"),
                   cached(reply));
     add_lack(number(reply, "lfs"),
-             "file is a Git LFS pointer: its content was not fetched",
-             "files are Git LFS pointers: their contents were not fetched",
+             had_lfs ? "file looks like a Git LFS pointer, and stays"
+                     : "file is a Git LFS pointer: lfs = true brings its "
+                       "content",
+             had_lfs ? "files look like Git LFS pointers, and stay"
+                     : "files are Git LFS pointers: lfs = true brings their "
+                       "contents",
              &out);
     add_lack(number(reply, "submodules"), "submodule is an empty folder",
              "submodules are empty folders", &out);
     return mem_text((const char *) out.data);
-}
-
-char *fetch_text_done(const json_t *reply, bool is_repository)
-{
-    return is_repository ? describe_repository(reply) : describe_file(reply);
 }
 
 char *fetch_text_running(const json_t *fetch, bool is_repository)

@@ -53,6 +53,11 @@ static json_int_t depth_argument(const mcp_call_t *call)
     return json_integer_value(json_object_get(call->arguments, "depth"));
 }
 
+static bool wants_lfs(const mcp_call_t *call)
+{
+    return json_is_true(json_object_get(call->arguments, "lfs"));
+}
+
 const char *tool_fetch_find_flaw(const mcp_call_t *call)
 {
     if (!*text_argument(call, "url"))
@@ -60,8 +65,9 @@ const char *tool_fetch_find_flaw(const mcp_call_t *call)
     if (depth_argument(call) < 0)
         return "depth must be 0 or more";
     if (!is_clone(call)
-        && (*text_argument(call, "ref") || depth_argument(call)))
-        return "ref and depth are for a repository: its action is clone";
+        && (*text_argument(call, "ref") || depth_argument(call)
+            || wants_lfs(call)))
+        return "ref, depth and lfs are for a repository: its action is clone";
     return NULL;
 }
 
@@ -71,7 +77,9 @@ static void on_fetched(exchange_t *exchange, const json_t *reply)
 
     if (call->is_answered || !tool_result_is_ok(call, reply))
         return;
-    cleanup_free char *text = fetch_text_done(reply, is_clone(call));
+    cleanup_free char *text = is_clone(call)
+                                  ? fetch_text_cloned(reply, wants_lfs(call))
+                                  : fetch_text_fetched(reply);
     tool_result_text(call, false, "%s", text);
 }
 
@@ -159,6 +167,8 @@ static json_t *describe(const mcp_call_t *call, const char *session)
     if (depth_argument(call))
         json_object_set_new(content, "depth",
                             json_integer(depth_argument(call)));
+    if (wants_lfs(call))
+        json_object_set_new(content, "lfs", json_true());
     if (call_key(call)) {
         execution_request_id(session, call_key(call), key);
         json_object_set_new(content, "key", json_string(key));

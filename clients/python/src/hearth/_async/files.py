@@ -176,7 +176,12 @@ class AsyncFiles:
         return fetched_file(await self._bring(body))
 
     async def clone(
-        self, url: str, path: str = "", ref: str = "", depth: int = 0
+        self,
+        url: str,
+        path: str = "",
+        ref: str = "",
+        depth: int = 0,
+        lfs: bool = False,
     ) -> ClonedRepository:
         """Clone a git repository from outside; the session needs no network.
         Returns when it is there. A folder in which something is stays, and is
@@ -185,9 +190,11 @@ class AsyncFiles:
         Without `path`, or below one that ends with a slash, the URL's last
         part is the folder's name, without `.git`. `ref` is a branch, a tag or
         the whole hash of a commit; "" is what the server has checked out.
-        `depth` is a number of commits; 0 is all. If the connection breaks, the
-        repository is asked for again. It is cloned once; but if the gateway
-        was started again meanwhile, one that is there is FileExists.
+        `depth` is a number of commits; 0 is all. With `lfs` the files of Git
+        LFS have their contents; otherwise they are pointers. If the connection
+        breaks, the repository is asked for again. It is cloned once; but if
+        the gateway was started again meanwhile, one that is there is
+        FileExists.
 
         Raises FetchRefused and FetchUnreachable, too."""
         body: dict[str, Any] = {"kind": "repository", "url": url, "path": path}
@@ -195,6 +202,8 @@ class AsyncFiles:
             body["ref"] = ref
         if depth:
             body["depth"] = depth
+        if lfs:
+            body["lfs"] = True
         return cloned_repository(await self._bring(body))
 
     async def _bring(self, body: dict[str, Any]) -> Any:

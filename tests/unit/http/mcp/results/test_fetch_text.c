@@ -19,13 +19,13 @@ static void describes_a_file(void **state)
     json_auto_t *reply =
         json_pack("{s:s,s:i,s:s,s:s,s:b}", "path", "data/table.csv", "size", 24,
                   "sha256", "00ff", "encoding", "", "cached", 0);
-    cleanup_free char *plain = fetch_text_done(reply, false);
+    cleanup_free char *plain = fetch_text_fetched(reply);
 
     (void) state;
     assert_string_equal(plain, "data/table.csv has 24 bytes now, SHA-256 00ff");
     json_object_set_new(reply, "encoding", json_string("gzip"));
     json_object_set_new(reply, "cached", json_true());
-    cleanup_free char *zipped = fetch_text_done(reply, false);
+    cleanup_free char *zipped = fetch_text_fetched(reply);
     assert_string_equal(zipped, "data/table.csv has 24 bytes now, SHA-256 00ff "
                                 "(cached), compressed: gzip");
 }
@@ -35,30 +35,36 @@ static void describes_a_repository(void **state)
     static const struct {
         const char *branch;
         int lfs, submodules;
-        bool is_cached;
+        bool is_cached, had_lfs;
         const char *rest;
     } rows[] = {
-        {"main", 0, 0, false,
+        {"main", 0, 0, false, false,
          "branch main: 7 files and folders, 3221225472 bytes"},
-        {"main", 0, 0, true,
+        {"main", 0, 0, true, true,
          "branch main: 7 files and folders, 3221225472 bytes (cached)"},
-        {"", 0, 0, false,
+        {"", 0, 0, false, false,
          "on no branch: 7 files and folders, 3221225472 bytes"},
-        {"main", 3, 2, false,
+        {"main", 3, 2, false, false,
          "branch main: 7 files and folders, 3221225472 bytes. 3 files are Git "
-         "LFS pointers: their contents were not fetched. 2 submodules are "
+         "LFS pointers: lfs = true brings their contents. 2 submodules are "
          "empty folders"},
-        {"main", 1, 1, false,
+        {"main", 1, 1, false, false,
          "branch main: 7 files and folders, 3221225472 bytes. 1 file is a Git "
-         "LFS pointer: its content was not fetched. 1 submodule is an empty "
+         "LFS pointer: lfs = true brings its content. 1 submodule is an empty "
          "folder"},
+        {"main", 3, 0, false, true,
+         "branch main: 7 files and folders, 3221225472 bytes. 3 files look "
+         "like Git LFS pointers, and stay"},
+        {"main", 1, 0, false, true,
+         "branch main: 7 files and folders, 3221225472 bytes. 1 file looks "
+         "like a Git LFS pointer, and stays"},
     };
 
     (void) state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         json_auto_t *reply = repository(rows[i].branch, rows[i].lfs,
                                         rows[i].submodules, rows[i].is_cached);
-        cleanup_free char *text = fetch_text_done(reply, true);
+        cleanup_free char *text = fetch_text_cloned(reply, rows[i].had_lfs);
         cleanup_free char *wanted =
             mem_format("src/tool has commit " COMMIT " now, %s", rows[i].rest);
 

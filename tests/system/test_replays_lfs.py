@@ -1,0 +1,68 @@
+"""A replay and a revival bring the contents of Git LFS again, as they were
+asked for, into workspaces where git takes them for unchanged."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from harness import Gateway
+from lfs_server import LfsServer
+from recordings import revive
+from test_replays_outside import (
+    Outside,
+    gateway,
+    git,
+    outside,
+    replay,
+    run,
+)
+
+__all__ = ["gateway", "outside"]  # fixtures
+
+CONTENT = bytes(2 << 20)  # so that the size that a cell prints is the same
+
+
+@pytest.mark.parametrize("asks", ["cell", "client"])
+def test_contents_come_again(
+    outside: Outside,
+    gateway: Gateway,
+    asks: str,
+) -> None:
+    lfs = LfsServer(outside.repositories)
+    made = outside.repositories.make(f"lfs-{asks}.git")
+    rule = "*.bin filter=lfs diff=lfs merge=lfs -text\n"
+    pointer = lfs.put(CONTENT + asks.encode())
+    files = {".gitattributes": rule, "net.bin": ("100755", pointer)}
+    made.commit(files)
+    lfs.serve(made)
+    session = gateway.create()
+    if asks == "cell":
+        run(session, f"%clone {made.url} src --lfs")
+    else:
+        gateway.json(
+            "clone", "--json", "--lfs", session.id, made.url, "--into", "src"
+        )
+    run(session, "print(len(open('src/net.bin', 'rb').read()))")
+    check(session.workspace / "src", asks)
+    made.commit({**files, "net.bin": lfs.put(b"newer")})
+    report = replay(gateway, session.id, "--keep")
+    assert report["missing"] == []
+    assert {one["verdict"] for one in report["cells"]} == {"same"}
+    [kept] = [
+        one for one in gateway.sessions() if one["id"] == report["session"]
+    ]
+    check(Path(kept["workspace"]) / "src", asks)
+    gateway.run("session", "delete", report["session"])
+    shutil.rmtree(session.workspace / "src")
+    session.delete()
+    assert revive(gateway, session)["missing"] == []
+    check(session.workspace / "src", asks)
+    session.delete()
+    assert len(lfs.batches) == 1  # the content was kept
+
+
+def check(folder: Path, asks: str) -> None:
+    assert (folder / "net.bin").read_bytes() == CONTENT + asks.encode()
+    assert git(folder, "status", "--porcelain") == ""
