@@ -25,6 +25,7 @@ from typing import Any
 
 # After the folder of this file, which has modules of the same names.
 sys.path.append(str(Path(__file__).resolve().parents[1] / "system"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "lib"))
 
 import drawing
 import hogs
@@ -36,6 +37,7 @@ from agents import measure_agents
 from beside import measure_beside
 from clients import BenchError
 from costs import measure_costs
+from downloads import measure_downloads
 from figures import OURS, THEIRS, Figure, say
 from gateways import measure_gateways
 from local import measure_local
@@ -159,6 +161,7 @@ GROUPS = (
     "views",
     "agents",
     "beside",
+    "packages",
     "scale",
     "http",
 )
@@ -221,6 +224,9 @@ class Run:
             self.add(measure_servers(hearth, rounds))
         if "beside" in only:
             self.add(measure_beside(hearth, rounds))
+        if "packages" in only:
+            for more in measure_downloads(hearth, rounds):
+                self.add(more)
         if "http" in only:
             self.add(measure_gateways(hearth.program, hearth.scratch, rounds))
         if "scale" in only:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Optional, Protocol
 
 import zmq
 from clients import PATIENCE_MS, BenchError, Client, Signer
@@ -47,6 +47,7 @@ class Kernel:
     client: Client
     pid: int
     end: Callable[[], None]
+    id: str = ""  # of a session
 
 
 class Side(Protocol):
@@ -160,6 +161,7 @@ class Hearth:
         cgroups: str = "auto",
         has_pool: bool = True,
         transport: str = "tcp",
+        settings: str = "",
     ) -> None:
         self.context = context
         self.program = program
@@ -173,6 +175,7 @@ class Hearth:
             f"gateway\n    cgroups = {cgroups}\n    transport = {transport}\n"
             "sessions\n    idle_timeout = 1h\n    sessions_max = 20000\n"
             + ("" if has_pool else NO_POOL)
+            + settings
         )
         self.log = (scratch / "gateway.log").open("wb")
         self.process = subprocess.Popen(
@@ -197,10 +200,17 @@ class Hearth:
 
     @contextmanager
     def another(
-        self, has_pool: bool = True, transport: str = "tcp"
+        self,
+        has_pool: bool = True,
+        transport: str = "tcp",
+        settings: str = "",
+        top: Optional[Path] = None,
     ) -> Iterator[Hearth]:
-        """Start another gateway; without a pool it forks each session."""
-        scratch = Path(tempfile.mkdtemp(dir=self.scratch))
+        """Start another gateway; without a pool it forks each session.
+
+        `settings` are more of its configuration, and `top` is where it writes.
+        """
+        scratch = Path(tempfile.mkdtemp(dir=top or self.scratch))
         other = Hearth(
             self.context,
             self.program,
@@ -208,6 +218,7 @@ class Hearth:
             self.cgroups,
             has_pool,
             transport,
+            settings,
         )
         try:
             yield other
@@ -279,7 +290,7 @@ class Hearth:
             self.ask("session_delete", {"id": session["id"]})
 
         client.wait_for_welcome()
-        return Kernel(client, session["pid"], end)
+        return Kernel(client, session["pid"], end, session["id"])
 
     def pool(self) -> dict[str, int]:
         answer = self.ask("gateway_info", {})
