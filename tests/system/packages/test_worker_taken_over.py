@@ -9,7 +9,16 @@ from typing import Iterator
 
 import pytest
 from fake_index import FakeIndex
-from worker import KINDS, USER, Folder, open_place, refuse, see_all, size
+from worker import (
+    ALWAYS,
+    KINDS,
+    USER,
+    Folder,
+    open_place,
+    refuse,
+    see_all,
+    size,
+)
 
 MISMATCH = "echo 'error: Hash mismatch for `x`' >&2; exit 1"
 IN_PLACE = "in the place of its folder"
@@ -75,7 +84,6 @@ def make_victim(folder: Folder, name: str = "") -> Path:
         (f"ln -s {{victim}} cache/.tmpx; {MISMATCH}", "its hash differs"),
         ("mv stage old; ln -s {victim} stage", IN_PLACE),
         ("mv stage old; mkdir stage; touch stage/resolved.txt", IN_PLACE),
-        ("rm -r stage/profile; ln -s {victim} stage/profile", IN_PLACE),
         (
             "[ $2 = compile ] && "
             "printf '{name}==1 \\\\\\n    --hash=sha256:{hash}' "
@@ -109,7 +117,7 @@ def test_a_uv_that_was_taken_over_reaches_nothing_else(
     folder.do("add", name)
     assert see_all(victim) == before
     assert folder.read(f"{name}.py") == "VERSION = '1'\n"
-    assert sorted(os.listdir(folder.path / "work")) == ["lock", "uv"]
+    assert sorted(os.listdir(folder.path / "work")) == ALWAYS
     assert os.listdir(folder.path / "work" / "uv") == ["cache"]
 
 
@@ -123,7 +131,7 @@ def test_a_deep_folder_is_removed(folder: Folder, index: FakeIndex) -> None:
     assert not (folder.path / "work" / "uv" / "cache" / "d").exists()
 
 
-@pytest.mark.parametrize("name", ["lock", "uv", "cache"])
+@pytest.mark.parametrize("name", ["lock", "uv", "cache", "profile-wheels"])
 @pytest.mark.parametrize("kind", ["link", "dangling", "folder", "fifo"])
 def test_a_wrong_kind_in_the_work_folder_is_removed(
     folder: Folder, index: FakeIndex, name: str, kind: str

@@ -14,6 +14,7 @@ import select
 import signal
 import socket
 import struct
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Callable, NoReturn, Optional
@@ -64,11 +65,16 @@ class Program:
 class Sandbox:
     """The description, made once for all programs of a job.
 
-    `readonly` has the places of the host that the programs see.
+    `readonly` has the places of the host that the programs see, and `mounts`
+    others, as SOURCE:TARGET. They can write to none of them.
     """
 
     def __init__(
-        self, job: BaseJob, workspace: str, readonly: list[str]
+        self,
+        job: BaseJob,
+        workspace: str,
+        readonly: list[str],
+        mounts: Sequence[str] = (),
     ) -> None:
         self.job = job
         self.workspace = workspace
@@ -85,7 +91,7 @@ class Sandbox:
                 {
                     "init": os.path.join(folder, "hearth-init"),
                     "readonly": readonly,
-                    "mounts": [],
+                    "mounts": list(mounts),
                     "network": _NETWORK_LOOPBACK,
                     "accept": list(job.accept),
                     "without": list(job.without),

@@ -19,6 +19,7 @@ from hearth_downloads.packages.generations import Account, Generations, Package
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.judge import judge
 from hearth_downloads.packages.profile import find_installed, find_module
+from hearth_downloads.packages.profile_wheels import ProfileWheels
 from hearth_downloads.packages.report import Answer, encode, report
 from hearth_downloads.packages.requirement import (
     parse_all,
@@ -141,7 +142,11 @@ class _Change:
         if not requested:
             return self._finish(None, requested, (), "", new)
         rules = read_rules(self.job.index, self.job.hosts, self.job.offline)
-        uv = Uv(self.job, self.gateway, rules, self.stage)
+        wheels = ""
+        if self.job.order == "add":
+            all_ = self.installed.values()
+            wheels = ProfileWheels(self.job, self.stage, all_).keep()
+        uv = Uv(self.job, self.gateway, rules, self.stage, wheels)
         try:
             resolver = Resolver(self.job, self.stage, uv, rules, self.installed)
             resolver.advisories = self.advisories or NOTHING

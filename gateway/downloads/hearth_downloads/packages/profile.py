@@ -59,15 +59,18 @@ class Installed:
             *(f"Requires-Dist: {need}" for need in self.needs),
         ]
         folder = "-".join(self.filename.split("-")[:2]) + ".dist-info"
+        members = {
+            "METADATA": "\n".join([*lines, "", ""]),
+            "WHEEL": (
+                "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            ),
+            "RECORD": "",
+        }
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w") as archive:
-            archive.writestr(f"{folder}/METADATA", "\n".join([*lines, "", ""]))
-            archive.writestr(
-                f"{folder}/WHEEL",
-                "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n"
-                "Tag: py3-none-any\n",
-            )
-            archive.writestr(f"{folder}/RECORD", "")
+            for name, text in members.items():
+                # Without the time: the wheels of each job are the same.
+                archive.writestr(zipfile.ZipInfo(f"{folder}/{name}"), text)
         return out.getvalue()
 
 

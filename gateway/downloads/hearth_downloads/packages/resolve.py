@@ -51,7 +51,7 @@ from hearth_downloads.packages.sentences import (
 )
 from hearth_downloads.packages.stage import Stage
 from hearth_downloads.packages.status import find_statuses
-from hearth_downloads.packages.uv import Uv
+from hearth_downloads.packages.uv import PROFILE, Uv
 
 COUNT_MAX = 500
 EMPTY_MAX = 10
@@ -117,9 +117,6 @@ class Resolver:
         lines = [f"{one.constraint}\n" for one in self.installed.values()]
         lines += [f"{name}=={pin[0]}\n" for name, pin in self.job.pins.items()]
         stage.write("profile.txt", "".join(lines).encode())
-        stage.make_folder("profile")
-        for one in self.installed.values():
-            stage.write(f"profile/{one.filename}", one.make_wheel())
         stage.write("resolved.txt", before.encode())
         self.case = replace(
             self.case,
@@ -179,7 +176,7 @@ class Resolver:
             *("--python", sys.executable),
             *("--only-binary", ":all:", "--generate-hashes", "--no-header"),
             *("--annotation-style", "line"),
-            *("--find-links", stage.inside("profile")),
+            *("--find-links", PROFILE),
             *("--constraint", stage.inside("profile.txt")),
             *self._network(),
             *options,

@@ -2,6 +2,7 @@
 
     lock            held by the one worker that writes
     advisories/     what was read of the operator's (advisories.py)
+    profile-wheels/ what uv sees of the profile (profile_wheels.py)
     uv/             /workspace, made anew by each job
     uv/cache/       uv's cache, taken over from the job before
     uv/stage/       this job's: files that uv reads and writes, and `new`
@@ -44,6 +45,7 @@ CACHE_FACTOR = 4
 FILE_MAX = 16 << 20
 LOCK_SECONDS = 0.1
 ADVISORIES = "advisories"
+PROFILE_WHEELS = "profile-wheels"
 _LOCK = "lock"
 _SPACE = "uv"
 _CACHE = "cache"
@@ -138,7 +140,7 @@ class Stage:
             self._take_over(before)
         for name in os.listdir(self.work):
             # Others were left by a worker that was killed.
-            if name not in (_LOCK, _SPACE, ADVISORIES):
+            if name not in (_LOCK, _SPACE, ADVISORIES, PROFILE_WHEELS):
                 remove(name, self.work, self.work)
 
     def _take_over(self, before: str) -> None:
@@ -156,9 +158,9 @@ class Stage:
 
     def _open_cache(self) -> None:
         """Open the cache, without what is no part of it."""
-        if self._is_folder(_CACHE, self.space):
+        if self.is_folder(_CACHE, self.space):
             self.cache = open_folder(_CACHE, self.space)
-            if not self._is_folder(ARCHIVE, self.cache):
+            if not self.is_folder(ARCHIVE, self.cache):
                 remove(ARCHIVE, self.cache, self.work)
             for name in os.listdir(self.cache):
                 # Left by a uv that was killed.
@@ -212,7 +214,7 @@ class Stage:
             measure.found,
         )
 
-    def _is_folder(self, name: str, parent: int) -> bool:
+    def is_folder(self, name: str, parent: int) -> bool:
         """Return true if it is a folder of uv's user or the worker's."""
         about = look_at(name, parent)
         return (
@@ -249,8 +251,8 @@ class Stage:
         """Return true for the opened folder; or for any folder, or none."""
         about = look_at(name, parent)
         if opened is None:
-            return about is None or self._is_folder(name, parent)
-        return self._is_folder(name, parent) and _is_same(
+            return about is None or self.is_folder(name, parent)
+        return self.is_folder(name, parent) and _is_same(
             about, os.fstat(opened)
         )
 

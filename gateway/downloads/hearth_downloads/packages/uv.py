@@ -20,6 +20,7 @@ from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.rules import Rules
 from hearth_downloads.packages.stage import INSIDE, Stage
 
+PROFILE = "/profile"  # its packages' wheels, as uv sees them
 _NETRC = "/tmp/.netrc"  # noqa: S108  the sandbox's own
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
@@ -63,7 +64,12 @@ class Uv:
     """uv for one job."""
 
     def __init__(
-        self, job: Job, gateway: Gateway, rules: Rules, stage: Stage
+        self,
+        job: Job,
+        gateway: Gateway,
+        rules: Rules,
+        stage: Stage,
+        wheels: str = "",
     ) -> None:
         self.job = job
         self.stage = stage
@@ -71,7 +77,10 @@ class Uv:
         self.program = find_uv(job)
         self.growth = Growth(job, stage)
         self.sandbox = Sandbox(
-            job, stage.workspace, readonly_folders([self.program])
+            job,
+            stage.workspace,
+            readonly_folders([self.program]),
+            [f"{wheels}:{PROFILE}"] if wheels else [],
         )
         self.proxy: Optional[Proxy] = Proxy(
             rules, Bounds(job.max_bytes, job.silence), job.uid, job.gid
