@@ -98,6 +98,7 @@ class Folder:
 
     def __init__(self, path: Path, kind: str = "") -> None:
         self.path = path
+        self.hook = ""  # Python that the worker runs before it begins
         self.kind = kind or ("mapper" if os.geteuid() == 0 else "user")
         self.settings: dict[str, Any] = {
             "profile": "python3",
@@ -167,7 +168,8 @@ class Folder:
 
     def _spawn(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
         start = (
-            f"import sys; sys.path.insert(0, {PACKAGE!r}); "
+            f"import sys; sys.path.insert(0, {PACKAGE!r})\n"
+            f"{self.hook}\n"
             "from hearth_downloads.packages.worker import main; main()"
         )
         arguments = [sys.executable, "-I", "-c", start]
