@@ -50,9 +50,12 @@ typedef struct {
     /* Interrupts the cell, which ends soon. */
     int (*interrupt)(void *self, fault_t *fault);
     /* Makes a client's request for packages, a file or a repository again:
-     * `call` has its `name`, `arguments` and `result`. Returns why the same
-     * cannot be had, a sentence owned by the caller; NULL if it is there. */
-    char *(*bring)(void *self, const json_t *call);
+     * `call` has its `name`, `arguments` and `result`. Returns 0, and why the
+     * same cannot be had, a sentence owned by the caller; NULL if it is there.
+     * Returns < 0 if the run ends here: it was interrupted (-EINTR), or the
+     * gateway or the session is gone. */
+    int (*bring)(void *self, const json_t *call, char **ret_why,
+                 fault_t *fault);
     /* Replaces the kernel by a fresh one; no cell runs meanwhile. */
     int (*restart)(void *self, fault_t *fault);
 } cell_executor_methods_t;

@@ -57,11 +57,14 @@ int replay_bring(const cell_executor_t *runner, const replay_step_t *step,
 {
     const json_t *call = notebook_cell_note(step->cell, CALL);
     cleanup_free char *thing = NULL, *why = NULL;
+    int r;
 
     if (!json_is_object(call) || !runner->methods->bring
         || skips_call(step->cell, options))
         return 0;
-    why = runner->methods->bring(runner->self, call);
+    r = runner->methods->bring(runner->self, call, &why, fault);
+    if (r < 0)
+        return r;
     if (options->on_wait && !options->on_wait(step, options->arg))
         return fault_set(fault, EINTR, "interrupted");
     if (!why)

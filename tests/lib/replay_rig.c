@@ -79,14 +79,17 @@ static int restart(void *arg, fault_t *fault)
     return 0;
 }
 
-static char *bring(void *arg, const json_t *call)
+static int bring(void *arg, const json_t *call, char **ret_why, fault_t *fault)
 {
     pretender_t *self = arg;
     size_t used = strlen(self->log);
 
     snprintf(self->log + used, sizeof self->log - used, "BRING %s;",
              json_string_value(json_object_get(call, "name")));
-    return self->refusal ? mem_text(self->refusal) : NULL;
+    if (self->bring_code)
+        return fault_set(fault, self->bring_code, "%s", self->refusal);
+    *ret_why = self->refusal ? mem_text(self->refusal) : NULL;
+    return 0;
 }
 
 const cell_executor_methods_t replay_rig_methods = {execute, wait_for_end,

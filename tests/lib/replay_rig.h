@@ -18,6 +18,7 @@ typedef struct {
     const char *truth;
     char code[64];
     const char *refusal; /* of what is to be brought; NULL: it is there */
+    int bring_code;      /* errno of a fault of bring; 0: none */
     const char *ename;   /* of an error of each cell; NULL: none raises */
 } pretender_t;
 

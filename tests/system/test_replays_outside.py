@@ -3,6 +3,7 @@ or says which cannot be had."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import signal
@@ -318,25 +319,23 @@ def write_notebook(
     return str(path)
 
 
-def test_an_interrupt_ends_what_is_brought(
-    outside: Outside, gateway: Gateway
-) -> None:
-    session = gateway.create()
+@contextlib.contextmanager
+def at_its_first_fetch(
+    outside: Outside, gateway: Gateway, *words: str
+) -> Iterator[subprocess.Popen[str]]:
+    """Run the command until it waits for the first of two files, neither of
+    which comes. Nothing has asked for the second one at the end."""
     asked = [threading.Event(), threading.Event()]
-    urls = [outside.files.url(f"/slow{number}") for number in range(2)]
-    for number, url in enumerate(urls):
-        outside.files.put(f"/slow{number}", OLD)
-        gateway.json("fetch", "--json", session.id, url)
-    outside.forget()
 
     def wait(client: socket.socket, request: Asked) -> None:
         asked[int(request.path[-1])].set()
         outside.files.ended.wait()
 
+    outside.forget()
     for number in range(2):
         outside.files.scripts[f"/slow{number}"] = wait
-    replaying = subprocess.Popen(
-        [HEARTH, "notebook", "replay", session.id],
+    running = subprocess.Popen(
+        [HEARTH, *words],
         env=gateway.env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -344,16 +343,79 @@ def test_an_interrupt_ends_what_is_brought(
     )
     try:
         assert asked[0].wait(DEADLINE)
-        replaying.send_signal(signal.SIGINT)
-        _, errors = replaying.communicate(timeout=DEADLINE)
+        yield running
+        assert not asked[1].is_set()
     finally:
-        replaying.kill()
-    assert "interrupted" in errors
-    assert replaying.returncode == 1
-    assert not asked[1].is_set()
-    # The session of the replay is gone.
-    assert [one["id"] for one in gateway.sessions()] == [session.id]
-    session.delete()
+        running.kill()
+        running.communicate()
+        for number in range(2):
+            outside.files.scripts.pop(f"/slow{number}")
+
+
+def with_two_files(outside: Outside, gateway: Gateway) -> Session:
+    session = gateway.create()
+    for number in range(2):
+        outside.files.put(f"/slow{number}", OLD)
+        url = outside.files.url(f"/slow{number}")
+        gateway.json("fetch", "--json", session.id, url)
+    run(session, "print(1)")
+    return session
+
+
+def downloads(gateway: Gateway, session: str) -> list[Any]:
+    """The fetches of a session that are not done."""
+    fetches: list[Any] = gateway.json("fetch", "--list", "--json", session)
+    return fetches
+
+
+@pytest.mark.parametrize("command", ["replay", "kept replay", "revival"])
+def test_an_interrupt_ends_what_is_brought(
+    outside: Outside, gateway: Gateway, command: str
+) -> None:
+    """The download ends as well as the wait for it."""
+    session = with_two_files(outside, gateway)
+    words = ["notebook", "replay", session.id]
+    if command == "kept replay":
+        words.insert(2, "--keep")
+    elif command == "revival":
+        words = ["session", "revive", session.id]
+        for number in range(2):
+            (session.workspace / f"slow{number}").unlink()
+        session.delete()
+    before = {one["id"] for one in gateway.sessions()}
+    with at_its_first_fetch(outside, gateway, *words) as running:
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=DEADLINE)
+        assert "interrupted" in errors
+        assert running.returncode == 1
+        left = {one["id"] for one in gateway.sessions()}
+        for one in left:
+            assert downloads(gateway, one) == []
+    made = left - before
+    assert len(made) == (0 if command == "replay" else 1)
+    for one in left:
+        gateway.run("session", "delete", one)
+
+
+@pytest.mark.parametrize("way", ["terminate", "kill"])
+def test_a_replay_ends_with_its_gateway(outside: Outside, way: str) -> None:
+    gateway = outside.make_gateway()
+    try:
+        gateway.start()
+        session = with_two_files(outside, gateway)
+        words = ("notebook", "replay", session.id)
+        with at_its_first_fetch(outside, gateway, *words) as running:
+            getattr(gateway, way)()
+            _, errors = running.communicate(timeout=DEADLINE)
+        assert running.returncode == 4
+        assert errors == (
+            "hearth: the gateway stops before it is there; ask the next one "
+            "again\n"
+            if way == "terminate"
+            else "hearth: the gateway ended before it answered\n"
+        )
+    finally:
+        gateway.end()
 
 
 def test_a_bisection_names_what_is_missing(

@@ -2,14 +2,10 @@
  * ignored. input() is given the answers that came with the cell. */
 #include "gateway/cli/client/cell_runner.h"
 
-#include "base/buffer.h"
 #include "base/clock.h"
-#include "base/url_plain.h"
-#include "base/utf8.h"
 #include "gateway/cli/client/kernel_client.h"
 #include "gateway/cli/client/output_printer.h"
-#include "gateway/cli/client/outside_client.h"
-#include "protocol/limits.h"
+#include "gateway/cli/client/outside_again.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,12 +18,11 @@ static const char END_OF_INPUT[] = "\004"; /* EOFError, as ipykernel has it */
 struct cell_runner {
     management_client_t *management; /* borrowed */
     char *session;                   /* owned; its id */
-    char *name;      /* owned; of the client, for the recording */
-    bool is_revival; /* recorded cells of this session run again */
-    bool (*goes_on)(void *arg);
+    char *name;                /* owned; of the client, for the recording */
+    bool is_revival;           /* recorded cells of this session run again */
     client_t *client;          /* owned */
     output_printer_t *outputs; /* owned; of the running cell */
-    json_t *brought;           /* owned; the paths that bring has filled */
+    outside_again_t *again;    /* owned; asks for what came from outside */
     json_t *displays;          /* owned; display_id -> outputs that show it */
     char *request;             /* owned; id of the running request */
     json_t *reply;             /* owned; content, once it came */
@@ -50,10 +45,10 @@ void cell_runner_destroy(cell_runner_t **self_p)
     json_decref(self->figures);
     json_decref(self->reply);
     json_decref(self->displays);
-    json_decref(self->brought);
     free(self->request);
     free(self->name);
     free(self->session);
+    outside_again_destroy(&self->again);
     output_printer_destroy(&self->outputs);
     client_destroy(&self->client);
     free(self);
@@ -70,8 +65,11 @@ int cell_runner_new(const cell_runner_how_t *how, cell_runner_t **ret_runner,
     self->session = mem_text(member_text(how->session, "id"));
     self->name = mem_text(how->client);
     self->is_revival = how->is_revival;
-    self->goes_on = how->goes_on;
-    self->brought = json_object();
+    self->again =
+        outside_again_new(&(outside_again_how_t){.management = how->management,
+                                                 .session = self->session,
+                                                 .is_revival = how->is_revival,
+                                                 .goes_on = how->goes_on});
     self->displays = json_object();
     r = client_new(member_text(how->session, "connection_file"), &self->client,
                    fault);
@@ -307,112 +305,11 @@ static int restart(void *arg, fault_t *fault)
     return 0;
 }
 
-/* ---- what came from outside ---- */
-
-/* Returns true if what a call had brought is left as it is. A revived session
- * has its workspace, and what is in it may have been worked on since. But what
- * an earlier call has brought just now is replaced, as it was then. */
-static bool is_left(const cell_runner_t *self, const json_t *call)
+static int bring(void *arg, const json_t *call, char **ret_why, fault_t *fault)
 {
-    const json_t *result = json_object_get(call, "result");
-    const char *path = member_text(result, "path");
-    bool is_kept = self->is_revival && !json_object_get(self->brought, path);
+    const cell_runner_t *self = arg;
 
-    return *path && (is_kept || json_object_get(result, "commit"))
-           && outside_client_exists(self->management, self->session, path);
-}
-
-/* Makes the request of a call again, for as long as that may go on. */
-static gateway_exit_t ask_again(cell_runner_t *self, const json_t *call)
-{
-    bool is_fetch = strcmp(member_text(call, "name"), "hearth:fetch") == 0;
-    json_t *content = json_deep_copy(json_object_get(call, "arguments"));
-    json_auto_t *reply = NULL;
-    gateway_exit_t status;
-
-    json_object_set_new(content, "id", json_string(self->session));
-    json_object_set(content, "recorded", json_object_get(call, "result"));
-    json_object_set_new(content, "revival", json_boolean(self->is_revival));
-    management_client_be_patient(self->management);
-    management_client_look(self->management, self->goes_on, NULL);
-    status = management_client_ask(
-        self->management, is_fetch ? "fetch" : "packages", content, &reply);
-    management_client_look(self->management, NULL, NULL);
-    return status;
-}
-
-/* Writes "fetched from URL", or the names of packages. */
-static void name_call(const json_t *call, buffer_t *out)
-{
-    const json_t *arguments = json_object_get(call, "arguments"), *name;
-    cleanup_free char *url = url_plain(member_text(arguments, "url"));
-    size_t i;
-
-    buffer_text(out, *url ? url : "packages:");
-    json_array_foreach(json_object_get(arguments, "names"), i, name)
-        buffer_format(out, " %s",
-                      json_is_string(name) ? json_string_value(name) : "");
-}
-
-/* Notes in the new part of the recording what a call has brought or not, so
- * that the next revival makes it again. The gateway does that itself for what
- * it was asked for and has done. */
-static void repeat_note(const cell_runner_t *self, const json_t *call,
-                        const char *why_or_null)
-{
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
-    json_auto_t *reply = NULL;
-    json_t *copy;
-
-    if (!self->is_revival)
-        return;
-    copy = json_copy((json_t *) (uintptr_t) call);
-    json_object_set_new(copy, "revival", json_true());
-    name_call(call, &text);
-    if (why_or_null) {
-        json_object_set_new(copy, "missing", json_string(why_or_null));
-        buffer_format(&text, " cannot be had again: %s", why_or_null);
-    } else {
-        json_object_del(copy, "missing");
-        buffer_format(&text, " is still at %s",
-                      member_text(json_object_get(call, "result"), "path"));
-    }
-    (void) management_client_ask(
-        self->management, "session_note",
-        json_pack("{s:s,s:s%,s:s,s:o}", "id", self->session, "text", text.data,
-                  text.size > NOTE_TEXT_MAX
-                      ? utf8_cut((const char *) text.data, NOTE_TEXT_MAX)
-                      : text.size,
-                  "by", "hearth", "call", copy),
-        &reply);
-}
-
-static char *bring(void *arg, const json_t *call)
-{
-    cell_runner_t *self = arg;
-    json_auto_t *failure = NULL;
-    char *why;
-
-    if (!json_is_object(json_object_get(call, "arguments")))
-        return mem_text("its note has no arguments with which it could be "
-                        "asked for again");
-    if (json_is_true(json_object_get(call, "url_cut")))
-        return mem_text("its URL had a part that a notebook does not show; "
-                        "replay the session itself");
-    if (is_left(self, call)) {
-        repeat_note(self, call, NULL);
-        return NULL;
-    }
-    if (ask_again(self, call) == GATEWAY_EXIT_OK) {
-        json_object_set_new(
-            self->brought, member_text(json_object_get(call, "result"), "path"),
-            json_true());
-        return NULL;
-    }
-    failure = management_client_failure(self->management);
-    why = mem_text(member_text(failure, "evalue"));
-    repeat_note(self, call, why);
-    return why;
+    return outside_again_bring(self->again, call, ret_why, fault);
 }
 
 cell_executor_t cell_runner_methods(cell_runner_t *self)

@@ -2,6 +2,7 @@
 #include "gateway/cli/client/fetch_client.h"
 
 #include "base/buffer.h"
+#include "gateway/cli/client/fetch_tag.h"
 #include "gateway/cli/client/file_copy.h"
 #include "gateway/cli/client/kernel_client.h"
 #include "gateway/cli/client/management_client.h"
@@ -16,13 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TAG_BYTES 8
-
 struct fetch_client {
     management_client_t *management; /* owned */
     management_client_t *other;      /* owned; asks meanwhile; NULL: none */
     const char *session;             /* of this fetch; borrowed */
-    char tag[2 * TAG_BYTES + 1];     /* by which lists name it */
+    fetch_tag_t tag;                 /* by which lists name it */
     progress_t *progress;            /* owned; NULL until bytes have come */
 };
 
@@ -81,34 +80,14 @@ static void show_progress(fetch_client_t *self, const json_t *fetch)
     progress_show(self->progress, member_count(fetch, "bytes"));
 }
 
-/* Returns the fetch as the gateway lists it, which the caller owns; NULL if it
- * is not there. */
-static json_t *find(const fetch_client_t *self)
-{
-    json_auto_t *reply = NULL;
-    json_t *fetch;
-    size_t i;
-
-    if (!self->other
-        || management_client_ask(
-               self->other, "fetch",
-               json_pack("{s:s,s:s}", "id", self->session, "order", "list"),
-               &reply)
-               != GATEWAY_EXIT_OK)
-        return NULL;
-    json_array_foreach(json_object_get(reply, "fetches"), i, fetch)
-    {
-        if (strcmp(member_text(fetch, "tag"), self->tag) == 0)
-            return json_incref(fetch);
-    }
-    return NULL;
-}
-
 /* Returns false after a signal. */
 static bool look(void *arg)
 {
     fetch_client_t *self = arg;
-    json_auto_t *fetch = isatty(STDERR_FILENO) ? find(self) : NULL;
+    json_auto_t *fetch =
+        self->other && isatty(STDERR_FILENO)
+            ? fetch_tag_find(self->other, self->session, &self->tag)
+            : NULL;
 
     if (fetch && strcmp(member_text(fetch, "state"), "running") == 0)
         show_progress(self, fetch);
@@ -117,15 +96,11 @@ static bool look(void *arg)
 
 static void cancel(const fetch_client_t *self)
 {
-    json_auto_t *fetch = find(self), *reply = NULL;
+    json_auto_t *fetch =
+        self->other ? fetch_tag_cancel(self->other, self->session, &self->tag)
+                    : NULL;
 
-    if (fetch
-        && management_client_ask(self->other, "fetch",
-                                 json_pack("{s:s,s:s,s:O}", "id", self->session,
-                                           "order", "cancel", "number",
-                                           json_object_get(fetch, "number")),
-                                 &reply)
-               == GATEWAY_EXIT_OK)
+    if (fetch)
         fprintf(stderr, "hearth: the fetch was cancelled%s\n",
                 strcmp(member_text(fetch, "kind"), "file") == 0
                     ? "; what has come is kept for the next one"
@@ -145,15 +120,6 @@ char *fetch_client_path(const char *into, bool is_folder)
     return mem_format("%s/", path);
 }
 
-/* Makes a name for the fetch that no other client has. */
-static void make_tag(fetch_client_t *self)
-{
-    unsigned char bytes[TAG_BYTES];
-
-    randombytes_buf(bytes, sizeof bytes);
-    sodium_bin2hex(self->tag, sizeof self->tag, bytes, sizeof bytes);
-}
-
 gateway_exit_t fetch_client_ask(fetch_client_t *self, json_t *content,
                                 json_t **ret_reply)
 {
@@ -161,8 +127,8 @@ gateway_exit_t fetch_client_ask(fetch_client_t *self, json_t *content,
     gateway_exit_t status;
 
     self->session = member_text(kept, "id");
-    make_tag(self);
-    json_object_set_new(content, "tag", json_string(self->tag));
+    fetch_tag_make(&self->tag);
+    json_object_set_new(content, "tag", json_string(self->tag.text));
     (void) management_client_find(&self->other);
     management_client_look(self->management, look, self);
     status = management_client_ask(self->management, "fetch", content, &reply);

@@ -115,8 +115,9 @@ static gateway_exit_t run_all(replay_session_t *self,
     else
         replay_session_delete(self);
     if (r < 0)
-        return complain(r == -ESHUTDOWN ? GATEWAY_EXIT_GONE
-                                        : GATEWAY_EXIT_FAILED,
+        return complain(r == -ESHUTDOWN    ? GATEWAY_EXIT_GONE
+                        : r == -ECONNRESET ? GATEWAY_EXIT_UNREACHABLE
+                                           : GATEWAY_EXIT_FAILED,
                         "%s", fault.text);
     return summary.different || summary.missing ? GATEWAY_EXIT_FAILED
                                                 : GATEWAY_EXIT_OK;

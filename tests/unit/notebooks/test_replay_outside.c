@@ -90,6 +90,20 @@ static void an_interrupted_request_ends_the_run(void **state)
     assert_string_equal(listener.log, "");
 }
 
+/* The gateway has stopped: nothing is reported as missing. */
+static void a_fault_of_a_request_ends_the_run(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    pretender_t pretender = {.refusal = "gone", .bring_code = ECONNRESET};
+    listener_t listener = {.is_patient = true};
+
+    (void) state;
+    replay_rig_add(&notebook, "n", "packages", NULL, PACKAGES);
+    replay_rig_add(&notebook, "a", "a", "a", "{}");
+    assert_int_equal(play(&notebook, &pretender, &listener, -ECONNRESET), 0);
+    assert_string_equal(pretender.log, "BRING p;");
+}
+
 #define ASKED                                                                  \
     "{\"hearth\":{\"status\":\"ok\",\"tools\":[{\"name\":\"hearth:fetch\"}]}}"
 
@@ -114,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(brings_what_clients_had_asked_for),
         cmocka_unit_test(an_interrupted_request_ends_the_run),
+        cmocka_unit_test(a_fault_of_a_request_ends_the_run),
         cmocka_unit_test(a_cell_that_is_refused_is_named),
     };
 
