@@ -106,6 +106,34 @@ def test_a_process_is_found_by_its_folder(run: Run, how: str) -> None:
     assert left(output)[0].endswith("of test_it.py::test_one")
 
 
+LOCK = (
+    "import fcntl, sys, time; file = open(sys.stdin.readline()[:-1], 'w'); "
+    "fcntl.flock(file, fcntl.LOCK_EX); print('so', flush=True); time.sleep(600)"
+)
+
+
+def test_a_lock_is_found_by_who_holds_it(run: Run) -> None:
+    """Also when the locked file itself is gone."""
+    status, output = run(
+        "import sys\n"
+        "def test_one():\n"
+        "    with tempfile.TemporaryDirectory() as folder:\n"
+        f"        one = subprocess.Popen([sys.executable, '-c', {LOCK!r}],\n"
+        "            start_new_session=True, text=True,\n"
+        "            stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+        "        print(folder + '/lock', file=one.stdin, flush=True)\n"
+        "        assert one.stdout.readline() == 'so\\n'\n"
+        "        print('\\ngroup', one.pid)\n"
+        "        assert False\n"
+    )
+    group = int(re.findall(r"^group (\d+)$", output, re.MULTILINE)[0])
+    os.killpg(group, 9)
+    assert status == 1
+    assert [line.partition(" (")[0] for line in left(output)] == [
+        f"process {group}"
+    ], output
+
+
 MOUNTS = 'read at; mount --bind "$at" /mnt; echo so; exec sleep 600'
 
 

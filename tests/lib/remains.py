@@ -4,14 +4,17 @@ A test's folders and files have names that Python's tempfile gave them, and a
 gateway's lie in such folders. So it is known whose each of them is, while other
 tests and other people work beside. When a module has ended, nothing may have
 one of these names: no folder, no file, no mount, no process that shows it in
-its arguments, environment or mounts, no control group of a session. What is
-left is an error of the module's last test, and names the test that made it.
+its arguments, environment or mounts or has a file there open, no control group
+of a session. A lock, as a gateway holds it on its state folder, is such an open
+file. What is left is an error of the module's last test, and names the test
+that made it.
 
 What programs make in /tmp by names of their own is not seen.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import sys
@@ -80,6 +83,18 @@ def read(path: str) -> bytes:
         return b""
 
 
+def open_files(pid: str) -> bytes:
+    """Return the paths of what the process has open, whole ones."""
+    folder, found = f"/proc/{pid}/fd", []
+    try:
+        for number in os.listdir(folder):
+            with contextlib.suppress(OSError):  # closed meanwhile
+                found.append(os.readlink(f"{folder}/{number}"))
+    except OSError:
+        return b""
+    return os.fsencode("\0".join(found))
+
+
 def own() -> set[int]:
     """Return this process and those above it."""
     found, pid = set(), os.getpid()
@@ -100,6 +115,7 @@ def processes(made: dict[str, str]) -> Iterator[tuple[str, str]]:
         text = b"\0".join(
             read(f"/proc/{entry}/{part}") for part in ("cmdline", "environ")
         )
+        text += b"\0" + open_files(entry)
         mounts = read(f"/proc/{entry}/mountinfo")
         for name in made:
             if has_name(text, os.fsencode(name)) or has_name(
