@@ -163,8 +163,9 @@ static bool refuse_if_gone(session_t *self, uint64_t token)
     return true;
 }
 
-/* Aborts a cell that waits, and leaves the one that runs alone. Returns false
- * if the running one is meant. */
+/* Aborts a cell that waits, and leaves the one that runs alone. One that has
+ * not come is aborted when it does: requests come by other sockets than
+ * commands. Returns false if the running one is meant. */
 static bool abort_waiting(session_t *self, const session_command_t *command)
 {
     const request_t *request =
@@ -175,6 +176,8 @@ static bool abort_waiting(session_t *self, const session_command_t *command)
         return false;
     if (waits)
         replies_abort(self, request->number);
+    else if (!request)
+        request_queue_abort_early(self->requests, command->interrupt.msg_id);
     notify_answer(self->notify, command->token,
                   json_pack("{s:s,s:s,s:s}", "status", "ok", "outcome",
                             waits ? "aborted" : "idle", "variables",

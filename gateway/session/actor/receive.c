@@ -101,6 +101,9 @@ static void accept_request(session_t *self, request_t **request_p)
     cleanup_request request_t *request = take_ptr(*request_p);
     const char *flaw = request_flaw(request);
     const char *id = message_id(request->message);
+    uint64_t number = request->number;
+    bool is_aborted =
+        request->is_execute && request_queue_is_aborted(self->requests, id);
     fault_t fault;
 
     if (request_queue_knows_id(self->requests, id)) {
@@ -129,6 +132,8 @@ static void accept_request(session_t *self, request_t **request_p)
     if (frame_is_comm_request(request->frame_type))
         dispatch_beside(self, request);
     request_queue_push(self->requests, &request);
+    if (is_aborted)
+        replies_abort(self, number);
 }
 
 /* Queues a request that the gateway answers in its turn. Without room it is

@@ -20,6 +20,7 @@ struct request_queue {
     uint64_t epoch;
     uint64_t counter;            /* of numbers in this epoch */
     msgid_set_t *ids;            /* owned; msg_ids that were used */
+    msgid_set_t *aborted;        /* owned; of requests that have not come */
     request_t *first, **end;     /* owned; waiting, in order */
     size_t size, bytes;          /* of those */
     bool is_refusing;            /* since the last push: there was no room */
@@ -37,6 +38,7 @@ request_queue_t *request_queue_new(uint64_t epoch)
 
     self->epoch = epoch;
     self->ids = msgid_set_new(MSGID_SET_MAX);
+    self->aborted = msgid_set_new(REQUEST_QUEUE_EARLY_MAX);
     self->end = &self->first;
     self->next_count = 1;
     return self;
@@ -55,6 +57,7 @@ void request_queue_destroy(request_queue_t **self_p)
     for (size_t i = 0; i < REQUEST_QUEUE_RECENT_MAX; i++)
         buffer_reset(&self->recent[i].header);
     msgid_set_destroy(&self->ids);
+    msgid_set_destroy(&self->aborted);
     free(self);
     *self_p = NULL;
 }
@@ -72,6 +75,17 @@ void request_queue_note_id(request_queue_t *self, const char *msg_id)
 bool request_queue_knows_id(const request_queue_t *self, const char *msg_id)
 {
     return msgid_set_has(self->ids, msg_id);
+}
+
+void request_queue_abort_early(request_queue_t *self, const char *msg_id)
+{
+    if (!request_queue_knows_id(self, msg_id))
+        msgid_set_add(self->aborted, msg_id);
+}
+
+bool request_queue_is_aborted(const request_queue_t *self, const char *msg_id)
+{
+    return msgid_set_has(self->aborted, msg_id);
 }
 
 /* ---- those that wait ---- */

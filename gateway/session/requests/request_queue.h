@@ -15,6 +15,9 @@
  * output. */
 #define REQUEST_QUEUE_RECENT_MAX 64
 
+/* The number of aborts that are remembered for requests that have not come. */
+#define REQUEST_QUEUE_EARLY_MAX 256
+
 typedef struct request_queue request_queue_t;
 
 /* Returns an empty queue. `epoch` makes its numbers unique over the gateways
@@ -29,6 +32,13 @@ uint64_t request_queue_number(request_queue_t *self);
 /* Remembers that a msg_id was used; returns true if it was used before. */
 void request_queue_note_id(request_queue_t *self, const char *msg_id);
 bool request_queue_knows_id(const request_queue_t *self, const char *msg_id);
+
+/* Notes that a request which has not come must not run: the client's abort took
+ * another way and was faster. Does nothing for a msg_id that was used. Only the
+ * newest REQUEST_QUEUE_EARLY_MAX, and up to as many before them, are known. */
+void request_queue_abort_early(request_queue_t *self, const char *msg_id);
+/* Returns true for such a msg_id. */
+bool request_queue_is_aborted(const request_queue_t *self, const char *msg_id);
 
 /* ---- those that wait ---- */
 

@@ -91,6 +91,23 @@ static void an_interrupt_of_one_request(void **state)
     DID("command I; kernel MARK");
 }
 
+/* Commands and requests come by different sockets, in no order. */
+static void an_interrupt_that_overtakes_its_request(void **state)
+{
+    session_t *self = *state;
+
+    interrupt_one(self, 7, "early");
+    DID("ANSWERED 7 ok idle");
+    fake_client_sends(CHANNEL_SHELL, "early", "execute_request",
+                      "{\"code\":\"2\"}");
+    receive_on_shell(NULL, NULL, self);
+    DID("iopub busy; shell execute_reply aborted; iopub idle");
+    assert_null(request_queue_running(self->requests));
+    assert_int_equal(request_queue_size(self->requests), 0);
+    fake_session_run(self);
+    assert_non_null(request_queue_running(self->requests));
+}
+
 /* Lets time pass until the cell has no kernel, or for longer than any grace. */
 static void pass_time(session_t *self)
 {
@@ -543,6 +560,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_interrupt_has_an_outcome),
         TEST(an_interrupt_of_one_request),
+        TEST(an_interrupt_that_overtakes_its_request),
         TEST(a_kernel_that_ignores_interrupts_is_killed),
         TEST(a_handler_gets_one_signal),
         TEST(an_interrupt_that_met_no_code_is_repeated),

@@ -72,6 +72,29 @@ static void numbers_are_unique_over_gateways(void **state)
     assert_int_equal(request_queue_number(next), (2ull << 32) + 1);
 }
 
+/* An abort of a msg_id that was not used yet is remembered, any other not. */
+static void remembers_aborts_of_requests_that_have_not_come(void **state)
+{
+    cleanup_request_queue request_queue_t *queue = request_queue_new(1);
+
+    (void) state;
+    request_queue_note_id(queue, "used");
+    request_queue_abort_early(queue, "used");
+    assert_false(request_queue_is_aborted(queue, "used"));
+    request_queue_abort_early(queue, "early");
+    assert_true(request_queue_is_aborted(queue, "early"));
+    assert_false(request_queue_is_aborted(queue, "other"));
+    assert_false(request_queue_knows_id(queue, "early"));
+    /* A bound, so that a client cannot fill the memory. */
+    for (unsigned i = 0; i < 2 * REQUEST_QUEUE_EARLY_MAX + 1; i++) {
+        char id[16];
+
+        snprintf(id, sizeof id, "%u", i);
+        request_queue_abort_early(queue, id);
+    }
+    assert_false(request_queue_is_aborted(queue, "early"));
+}
+
 static void counts_the_bytes_that_wait_and_run(void **state)
 {
     cleanup_request_queue request_queue_t *queue = request_queue_new(1);
@@ -349,6 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_requests_in_their_order),
         cmocka_unit_test(numbers_are_unique_over_gateways),
+        cmocka_unit_test(remembers_aborts_of_requests_that_have_not_come),
         cmocka_unit_test(counts_the_bytes_that_wait_and_run),
         cmocka_unit_test(has_room_up_to_its_limits),
         cmocka_unit_test(a_refusal_is_news_until_the_next_push),
