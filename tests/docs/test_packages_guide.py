@@ -34,7 +34,7 @@ def test_the_guide(folder: Path) -> None:
     configuration = next(one for one in blocks if one.kind == "configuration")
     commands = [one for one in blocks if one.kind == "commands"]
     programs = [one for one in blocks if one.kind == "python"]
-    assert (len(commands), len(programs)) == (2, 1)
+    assert (len(commands), len(programs)) == (3, 1)
     with FakeIndex() as index:
         index.add("humanize", "4.9", {"humanize/__init__.py": HUMANIZE})
         text = configuration.text.replace("https://pypi.org/simple/", index.url)
