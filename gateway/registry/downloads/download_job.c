@@ -1,7 +1,6 @@
 /* See download_job.h. */
 #include "gateway/registry/downloads/download_job.h"
 
-#include "base/buffer.h"
 #include "gateway/registry/launch/launch_users.h"
 #include "kernels/python_process.h"
 
@@ -21,16 +20,6 @@ void download_job_add_own(json_t *job, const char *section, json_t *own_or_null)
                        download_rules_list(own_or_null, "allow"), "own_deny",
                        download_rules_list(own_or_null, "deny"), "own_texts",
                        download_rules_texts(section, own_or_null)));
-}
-
-char *download_job_cells_rule(const session_entry_t *entry, const char *section,
-                              json_t *own_or_null)
-{
-    return json_object_get(own_or_null, "cells")
-               ? mem_format("this session was created with %s/cells = no",
-                            section)
-               : mem_format("profile/%s/%s/cells", entry->profile->name,
-                            section);
 }
 
 const char *download_job_text(const json_t *object, const char *key)

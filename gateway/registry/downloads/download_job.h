@@ -5,7 +5,6 @@
 
 #include "gateway/config/download_rules.h"
 #include "gateway/registry/core/parts.h"
-#include "gateway/registry/core/session_table.h"
 #include "kernels/profile.h"
 
 #include <jansson.h>
@@ -19,10 +18,6 @@ json_t *download_job_new(const registry_parts_t *parts,
  * `own_deny`, and `own_texts` with its numbers and switches as texts. */
 void download_job_add_own(json_t *job, const char *section,
                           json_t *own_or_null);
-/* Returns the rule by which code in a cell may not ask, the profile's or the
- * session's own, for the caller. */
-char *download_job_cells_rule(const session_entry_t *entry, const char *section,
-                              json_t *own_or_null);
 /* Returns a JSON array of the texts, which end with NULL; the caller owns it.
  * NULL has none. */
 json_t *download_job_list(char *const *texts_or_null);

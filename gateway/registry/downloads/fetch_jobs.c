@@ -10,6 +10,7 @@
 #include "gateway/registry/downloads/download_asker.h"
 #include "gateway/registry/downloads/download_job.h"
 #include "gateway/registry/downloads/download_lane.h"
+#include "gateway/registry/downloads/download_off.h"
 #include "gateway/registry/downloads/fetch_answer.h"
 #include "gateway/registry/downloads/fetch_keys.h"
 #include "gateway/registry/downloads/fetch_placements.h"
@@ -183,50 +184,15 @@ static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
     return job;
 }
 
-static json_t *off(const session_entry_t *entry)
-{
-    const char *profile = entry->profile->name;
-
-    if (*entry->profile->fetch.allow
-        && json_object_get(entry->rules.own_fetch, "allow"))
-        return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
-                                "this session was created with fetch/allow = "
-                                "\"\": it fetches nothing");
-    if (*entry->profile->fetch.allow)
-        return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
-                                "the rules for fetches that session %s was "
-                                "created with cannot be read any more, so it "
-                                "fetches nothing: create another session",
-                                entry->id);
-    return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
-                            "sessions of profile %s fetch nothing: the "
-                            "operator can name hosts in "
-                            "profile/%s/fetch/allow",
-                            profile, profile);
-}
-
-/* Returns the error for code that may not ask, though clients may. */
-static json_t *off_for_code(const session_entry_t *entry,
-                            const download_kind_t *kind)
-{
-    cleanup_free char *rule =
-        download_job_cells_rule(entry, LOWERING_FETCH, entry->rules.own_fetch);
-
-    return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
-                            "code in a cell may not fetch here (%s); a client "
-                            "may: `hearth %s %s URL`",
-                            rule, kind == &fetch_kind ? "fetch" : "clone",
-                            entry->id);
-}
-
 /* Returns why there can be no fetch now; NULL if there can. */
 static json_t *refusal(const fetch_jobs_t *self, const session_entry_t *entry,
                        const download_kind_t *kind, bool is_code)
 {
     if (!entry->rules.has_fetch)
-        return off(entry);
+        return download_off_fetch(entry);
     if (is_code && !entry->rules.fetch.serves_cells)
-        return off_for_code(entry, kind);
+        return download_off_fetch_cells(entry, kind == &fetch_kind ? "fetch"
+                                                                   : "clone");
     if (session_table_is_closing(self->parts->table))
         return download_lane_stopping(self->lane, false);
     return download_lane_refuse(self->lane, kind, entry->id, is_code);

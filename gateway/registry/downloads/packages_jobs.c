@@ -11,6 +11,7 @@
 #include "gateway/registry/downloads/download_asker.h"
 #include "gateway/registry/downloads/download_job.h"
 #include "gateway/registry/downloads/download_lane.h"
+#include "gateway/registry/downloads/download_off.h"
 #include "gateway/registry/downloads/packages_answer.h"
 #include "gateway/registry/downloads/packages_records.h"
 #include "gateway/registry/downloads/recorded_result.h"
@@ -215,53 +216,6 @@ static download_lane_t *lane_of(const packages_jobs_t *self,
     return is_list(content) ? self->lists : self->writes;
 }
 
-/* Returns the error for a session that gets no packages by rules of its own. */
-static json_t *off_for_session(const session_entry_t *entry)
-{
-    if (json_object_get(entry->rules.own_packages, "index"))
-        return management_error("PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
-                                "this session was created with packages/index "
-                                "= \"\": it gets no packages");
-    return management_error("PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
-                            "the rules for packages that session %s was "
-                            "created with cannot be read any more, so it gets "
-                            "none: create another session",
-                            entry->id);
-}
-
-/* Returns the error for a session whose code would not find the packages. */
-static json_t *off(const session_entry_t *entry)
-{
-    const char *profile = entry->profile->name;
-
-    if (entry->profile->packages.index && !entry->rules.has_packages)
-        return off_for_session(entry);
-    if (entry->profile->packages.index)
-        return management_error("RestartNeeded", GATEWAY_EXIT_FAILED,
-                                "the kernel of session %s was started without "
-                                "the packages folder of profile %s: restart it "
-                                "(hearth session restart %s), then ask again",
-                                entry->id, profile, entry->id);
-    return management_error("PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
-                            "profile %s has no package index: set "
-                            "profile/%s/packages/index",
-                            profile, profile);
-}
-
-/* Returns the error for code that may not ask, though clients may. */
-static json_t *off_for_code(const session_entry_t *entry, const json_t *content)
-{
-    cleanup_free char *rule = download_job_cells_rule(
-        entry, LOWERING_PACKAGES, entry->rules.own_packages);
-    const char *what =
-        is_list(content) ? "add" : download_job_text(content, "order");
-
-    return management_error("PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
-                            "code in a cell may not ask for packages here "
-                            "(%s); a client may: `hearth packages %s %s NAME`",
-                            rule, what, entry->id);
-}
-
 /* Returns why there can be no such job now; NULL if there can. */
 static json_t *refusal(const packages_jobs_t *self,
                        const session_entry_t *entry, const json_t *content,
@@ -273,9 +227,11 @@ static json_t *refusal(const packages_jobs_t *self,
     if (flaw)
         return management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw);
     if (!entry->rules.has_packages || !entry->sees_packages)
-        return off(entry);
+        return download_off_packages(entry);
     if (is_code && !entry->rules.packages.serves_cells)
-        return off_for_code(entry, content);
+        return download_off_packages_cells(
+            entry,
+            is_list(content) ? "add" : download_job_text(content, "order"));
     if (session_table_is_closing(self->parts->table))
         return download_lane_stopping(lane, false);
     return download_lane_refuse(lane, &packages_kind, entry->id, is_code);
