@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,11 @@ from hearth_downloads.packages.advisories import (
 from hearth_downloads.packages.generations import Account, Generations, Package
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.judge import judge
+from hearth_downloads.packages.kept import (
+    judge_metadata,
+    name_generation,
+    place,
+)
 from hearth_downloads.packages.profile import find_installed, find_module
 from hearth_downloads.packages.profile_wheels import ProfileWheels
 from hearth_downloads.packages.report import Answer, encode, report
@@ -41,19 +47,20 @@ from hearth_downloads.packages.uv import Uv
 from hearth_downloads.packages.wheels import Wheels, check_pins, fits_pins
 
 REQUESTED_MAX = 300
+_GROWING = ("add", "profile")
 
 
 def change(job: Job, gateway: Gateway) -> bytes:
     """Add or remove; return the answer as a datagram."""
     job.check_user()
     check_pins(job)
-    if job.order == "add":
+    if job.order in _GROWING:
         new = {one.name: one.text for one in parse_all(job.names)}
         for name in new:
             check_name(job, name, [])
     else:
         new = dict.fromkeys(parse_names(job.names), "")
-    return _Change(job, gateway).run(new)
+    return _Change(job, gateway, new).run(new)
 
 
 class _Change:
@@ -63,12 +70,15 @@ class _Change:
         self,
         job: Job,
         gateway: Gateway,
+        new: dict[str, str],
     ) -> None:
+        self.installed = find_installed(job.preinstalled)
+        if job.order == "profile":
+            job = place(job, new, self.installed)
         self.job = job
         self.gateway = gateway
         self.stage = Stage(job)
         self.generations = Generations(job.session)
-        self.installed = find_installed()
         self.profile = {
             one.name: one.version for one in self.installed.values()
         }
@@ -79,7 +89,7 @@ class _Change:
 
     def run(self, new: dict[str, str]) -> bytes:
         """Make the change; `new` has requirements, or names to be removed."""
-        is_add = self.job.order == "add"
+        is_add = self.job.order in _GROWING
         if is_add:
             # A request that changes nothing does not wait for other workers.
             self.advisories = find_advisories(self.job)
@@ -119,11 +129,14 @@ class _Change:
             return None
         if not fits_pins(self.job, self.before):
             return None
+        if self.job.order == "profile":
+            # Its key has what the profile's Python has.
+            return new if new == self.before.requested else None
         return find_requested(new, self.before, self.profile)
 
     def _record(self, requested: dict[str, str], new: dict[str, str]) -> bytes:
         """Request packages that are there."""
-        _check_count(requested)
+        _check_count(self.job, requested)
         packages = tuple(
             replace(one, requested=one.name in requested)
             for one in self.before.packages
@@ -131,14 +144,16 @@ class _Change:
         return self._keep(requested, packages, self.before.resolved, new)
 
     def _make(self, new: dict[str, str]) -> bytes:
-        if self.job.order == "add":
+        if self.job.order == "profile":
+            requested = new
+        elif self.job.order == "add":
             before = self.before.requested
             requested = dict(before)
             for name, text in new.items():
                 requested[name] = with_extras(text, before.get(name, ""))
         else:
             requested = _take_out(self.before, list(new))
-        _check_count(requested)
+        _check_count(self.job, requested)
         if not requested:
             return self._finish(None, requested, (), "", new)
         rules = read_rules(self.job.index, self.job.hosts, self.job.offline)
@@ -232,7 +247,13 @@ class _Change:
         return answer
 
     def _report(self, account: Account, new: dict[str, str]) -> Answer:
-        return report(self.before, account, self.profile, list(new), self.notes)
+        answer = report(
+            self.before, account, self.profile, list(new), self.notes
+        )
+        if self.job.order == "profile":
+            number = account.generation or self.generations.next_number()
+            answer["environment"] = name_generation(self.job, number)
+        return answer
 
     def _finish(
         self,
@@ -265,16 +286,21 @@ class _Change:
             os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
         )
         try:
-            judge(self.job, folder, find_module, self.gateway.check)
+            find = functools.partial(
+                find_module, preinstalled=self.job.preinstalled
+            )
+            judge(self.job, folder, find, self.gateway.check)
+            if self.job.order == "profile":
+                judge_metadata(folder)
             os.fchmod(folder, 0o755)
         finally:
             os.close(folder)
 
 
-def _check_count(requested: dict[str, str]) -> None:
+def _check_count(job: Job, requested: dict[str, str]) -> None:
     if len(requested) > REQUESTED_MAX:
         raise Refused(
-            f"the session would have {len(requested)} requested packages, "
+            f"the {job.whose} would have {len(requested)} requested packages, "
             f"and the most is {REQUESTED_MAX}: remove some of them first"
         )
 

@@ -142,7 +142,7 @@ class Generations:
         os.makedirs(self.path, exist_ok=True)
         # A session that knows its name may read it, whatever the umask.
         os.chmod(self.path, 0o755)  # noqa: S103
-        number = max([self._current(), *self._numbers()]) + 1
+        number = self.next_number()
         made = Account(
             number, account.requested, account.packages, account.resolved
         )
@@ -160,6 +160,12 @@ class Generations:
             self._rename(NEXT, ACCOUNT)
             self._remove_others(number)
         return made
+
+    def next_number(self) -> int:
+        """Return the number of the next generation."""
+        if not os.path.isdir(self.path):
+            return 1
+        return max([self._current(), *self._numbers()]) + 1
 
     def update(self, account: Account) -> None:
         """Replace the account alone; the packages are the same.

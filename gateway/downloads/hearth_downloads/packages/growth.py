@@ -112,16 +112,16 @@ class Growth:
 def too_many_bytes(job: Job) -> Refused:
     """Return the fault of packages that are too large."""
     return Refused(
-        f"the session's packages would have more than {job.max_bytes} bytes, "
-        f"which {job.setting('max_bytes')} permits: ask for fewer or smaller "
-        "ones"
+        f"the {job.whose}'s packages would have more than {job.max_bytes} "
+        f"bytes, which {job.setting('max_bytes')} permits: ask for fewer or "
+        "smaller ones"
     )
 
 
 def too_many_files(job: Job) -> Refused:
     """Return the fault of packages with too many files."""
     return Refused(
-        f"the session's packages would have more than {job.max_files} files, "
-        f"which {job.setting('max_files')} permits: ask for fewer or smaller "
-        "ones"
+        f"the {job.whose}'s packages would have more than {job.max_files} "
+        f"files, which {job.setting('max_files')} permits: ask for fewer or "
+        "smaller ones"
     )

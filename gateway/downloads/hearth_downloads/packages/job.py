@@ -8,7 +8,7 @@ from typing import ClassVar
 from hearth_downloads.core.job import BaseJob
 from hearth_downloads.packages.requirement import matches
 
-ORDERS = ("add", "remove", "list")
+ORDERS = ("add", "remove", "list", "profile")
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,11 @@ class Job(BaseJob):
     names: list[str] = field(default_factory=list)
     # The version and the wheel's SHA-256 (or "") that a name has to have.
     pins: dict[str, list[str]] = field(default_factory=dict)
-    session: str = ""  # the session's folder, whose last part is its token
+    # The session's folder, whose last part is its token; or the one with the
+    # packages of profiles, by their keys.
+    session: str = ""
+    # The packages that all sessions of the profile have; "": there are none.
+    preinstalled: str = ""
     index: str = ""
     hosts: tuple[str, ...] = ()
     # Each has `host`, `user` and `password`.
@@ -34,6 +38,11 @@ class Job(BaseJob):
     cache_files: int = 0
     advisories: str = ""  # path of a file with malicious versions; "": none
     uv: str = ""
+
+    @property
+    def whose(self) -> str:
+        """Return whose packages they are, for sentences."""
+        return "profile" if self.order == "profile" else "session"
 
     def find_user(self, host: str) -> str:
         """Return USER:PASSWORD for that host, or nothing."""

@@ -61,7 +61,7 @@ def _judge_folder(
 ) -> list[str]:
     """Judge a folder and all below it; return its names."""
     if path.count("/") > DEPTH_MAX:
-        raise Refused(f"a package has folders that are too deep: {_show(path)}")
+        raise Refused(f"a package has folders that are too deep: {show(path)}")
     check()
     keys: dict[str, str] = {}
     names = os.listdir(folder)
@@ -102,12 +102,12 @@ def _judge_name(name: str, path: str, keys: dict[str, str]) -> None:
         name.encode()
     except UnicodeEncodeError:
         raise Refused(
-            f"a package has a file whose name is not UTF-8: {_show(path)}"
+            f"a package has a file whose name is not UTF-8: {show(path)}"
         ) from None
     if any(unicodedata.category(letter) == "Cc" for letter in name):
         raise Refused(
             "a package has a file with a control character in its name: "
-            f"{_show(path)}"
+            f"{show(path)}"
         )
     key = unicodedata.normalize(
         "NFKC", unicodedata.normalize("NFKC", name).casefold()
@@ -116,7 +116,7 @@ def _judge_name(name: str, path: str, keys: dict[str, str]) -> None:
     if other != name:
         raise Refused(
             "two files of the packages have names that differ only by case or "
-            f"form: {_show(path)} and {_show(other)}"
+            f"form: {show(path)} and {show(other)}"
         )
 
 
@@ -124,12 +124,12 @@ def _judge_kind(about: os.stat_result, path: str) -> None:
     if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
         kind = "a symbolic link" if stat.S_ISLNK(about.st_mode) else "special"
         raise Refused(
-            f"{_show(path)} of a package is {kind}; only plain files and "
+            f"{show(path)} of a package is {kind}; only plain files and "
             "folders are taken"
         )
     if about.st_mode & _SPECIAL_BITS:
         raise Refused(
-            f"{_show(path)} of a package has a set-user-id, set-group-id or "
+            f"{show(path)} of a package has a set-user-id, set-group-id or "
             "sticky bit"
         )
 
@@ -138,13 +138,13 @@ def _judge_start(name: str) -> None:
     lower = name.lower()
     if lower.endswith(".pth"):
         raise Refused(
-            f"a package has the file {_show(name)}, by which Python would run "
+            f"a package has the file {show(name)}, by which Python would run "
             "code at its start; such a package can only be in the profile's "
             "Python"
         )
     if lower.startswith(_RUN_AT_START):
         raise Refused(
-            f"a package has {_show(name)}, which Python would run at its start"
+            f"a package has {show(name)}, which Python would run at its start"
         )
 
 
@@ -167,7 +167,7 @@ def _judge_modules(
             continue
         if not found.folders or not _is_namespace(folder, name):
             raise Refused(
-                f"a package has a module {_show(package + module)}, and the "
+                f"a package has a module {show(package + module)}, and the "
                 "profile's Python has one of that name already"
             )
         opened = os.open(name, _FOLDER, dir_fd=folder)
@@ -205,6 +205,7 @@ def _is_namespace(folder: int, name: str) -> bool:
         os.close(opened)
 
 
-def _show(path: str) -> str:
+def show(path: str) -> str:
+    """Return the path of a package's file for a sentence."""
     shown = path.encode("utf-8", "backslashreplace").decode()
     return clean(ascii(shown)[1:-1], 200)

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import io
+import itertools
 import re
 import sys
 import zipfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Optional
@@ -25,6 +27,7 @@ _FIELD = re.compile(
     r"^(name|version|provides-extra|requires-dist):[ \t]*(.*(?:\n[ \t].*)*)",
     re.IGNORECASE | re.MULTILINE,
 )
+METADATA_MAX = 4 << 20  # bytes, of a package that came from an index
 # Modules that hearth gives to kernels without such a file in sys.path.
 OWN = frozenset(("hearth", "hearth_kernel", "hearth_downloads"))
 
@@ -74,10 +77,14 @@ class Installed:
         return out.getvalue()
 
 
-def find_installed() -> dict[str, Installed]:
-    """Return the packages by name; of two the one that is imported."""
+def find_installed(preinstalled: str = "") -> dict[str, Installed]:
+    """Return the packages by name; of two the one that is imported.
+
+    Count what is in the folder `preinstalled` as the profile's, too. It came
+    from an index: it is read, and never among the places of modules here.
+    """
     found: dict[str, Installed] = {}
-    for distribution in importlib.metadata.distributions():
+    for distribution in _find_distributions(preinstalled):
         try:
             one = _read(distribution)
         except Exception:  # noqa: S112  a broken package is no package
@@ -85,6 +92,15 @@ def find_installed() -> dict[str, Installed]:
         if one is not None:
             found.setdefault(one.name, one)
     return found
+
+
+def _find_distributions(
+    preinstalled: str,
+) -> Iterable[importlib.metadata.Distribution]:
+    find = importlib.metadata.distributions
+    return itertools.chain(
+        find(path=[preinstalled]) if preinstalled else (), find()
+    )
 
 
 def _read(distribution: importlib.metadata.Distribution) -> Optional[Installed]:
@@ -147,13 +163,26 @@ class Module:
     folders: tuple[str, ...] = ()  # of a namespace package, which can be shared
 
 
-def find_module(name: str, inside: tuple[str, ...] = ()) -> Optional[Module]:
+def find_module(
+    name: str, inside: tuple[str, ...] = (), preinstalled: str = ""
+) -> Optional[Module]:
     """Return the module of that name; `inside` has its namespace's folders."""
     if not inside and name in OWN:
         return Module()
-    spec = (
-        PathFinder.find_spec(name, list(inside)) if inside else _find_top(name)
-    )
+    if inside:
+        return _to_module(PathFinder.find_spec(name, list(inside)))
+    found = _to_module(_find_top(name))
+    if not preinstalled:
+        return found
+    other = _to_module(PathFinder.find_spec(name, [preinstalled]))
+    if found is None or other is None:
+        return found or other
+    if found.folders and other.folders:
+        return Module(found.folders + other.folders)
+    return Module()
+
+
+def _to_module(spec: Optional[ModuleSpec]) -> Optional[Module]:
     if spec is None:
         return None
     if spec.origin is None:

@@ -13,6 +13,7 @@ from hearth_downloads.packages.requirement import is_name, is_version, normalise
 
 NOTES_MAX = 20
 NOTE_MAX = 300  # letters
+_NO_LISTS = ("notes", "environment")
 Answer = dict[str, Any]
 
 
@@ -62,7 +63,7 @@ def encode(answer: Answer) -> bytes:
     that no list could name (gateway/registry/downloads/packages_answer.c).
     """
     for member, entries in answer.items():
-        for entry in () if member == "notes" else entries:
+        for entry in () if member in _NO_LISTS else entries:
             _check_entry(entry)
     datagram = json.dumps({"ok": answer}).encode()
     if len(datagram) > DATAGRAM_MAX:

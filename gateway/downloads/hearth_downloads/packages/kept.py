@@ -1,0 +1,70 @@
+"""The order `profile`: packages that all sessions of a profile have.
+
+They are made as a session's are, in a folder for each key. All that decides the
+result is in the key, so what is there is used as it is, without the index. What
+the operator forbids today is refused, whenever it was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import sysconfig
+from dataclasses import replace
+
+from hearth_downloads.core.faults import Refused
+from hearth_downloads.packages.job import Job
+from hearth_downloads.packages.judge import show
+from hearth_downloads.packages.profile import METADATA_MAX, Installed
+
+KEY_LETTERS = 32
+
+
+def make_key(
+    job: Job, requested: dict[str, str], installed: dict[str, Installed]
+) -> str:
+    """Return the name of the folder for these requirements."""
+    decides = [
+        job.profile,
+        job.index,
+        sorted(job.hosts),
+        [job.cooldown, job.max_bytes, job.max_files],
+        [sys.executable, sys.version, sysconfig.get_config_var("SOABI")],
+        sorted(requested.items()),
+        sorted((one.name, one.version) for one in installed.values()),
+    ]
+    text = json.dumps(decides)
+    return hashlib.sha256(text.encode()).hexdigest()[:KEY_LETTERS]
+
+
+def place(
+    job: Job, requested: dict[str, str], installed: dict[str, Installed]
+) -> Job:
+    """Return the job with the folder of its key in the place of `session`."""
+    key = make_key(job, requested, installed)
+    return replace(job, session=os.path.join(job.session, key))
+
+
+def name_generation(job: Job, number: int) -> str:
+    """Return what the gateway shows: the key, and the generation in it."""
+    return f"{os.path.basename(job.session)}/{number}"
+
+
+def judge_metadata(folder: int) -> None:
+    """Refuse texts that are too large for all workers that read them later."""
+    for name in os.listdir(folder):
+        if not name.endswith(".dist-info"):
+            continue
+        try:
+            about = os.stat(
+                f"{name}/METADATA", dir_fd=folder, follow_symlinks=False
+            )
+        except OSError:
+            continue
+        if about.st_size > METADATA_MAX:
+            raise Refused(
+                f"{show(name)}/METADATA has {about.st_size} bytes, and the "
+                f"most is {METADATA_MAX}"
+            )

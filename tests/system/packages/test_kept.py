@@ -1,0 +1,199 @@
+"""The packages that all sessions of a profile have: made once for a key, used
+without the index, refused by the rules of today."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_index import FakeIndex, Member
+from hearth_downloads.core.faults import Refused
+from hearth_downloads.packages.generations import Generations
+from hearth_downloads.packages.job import Job
+from hearth_downloads.packages.kept import judge_metadata, make_key
+from hearth_downloads.packages.profile import METADATA_MAX, Installed
+from worker import Folder, Refusal, refuse
+
+
+def place(folder: Folder) -> Path:
+    """The folder of all profiles, as the gateway makes it."""
+    path = folder.path / "profiles"
+    if not path.exists():
+        path.mkdir(mode=0o755)
+        about = (folder.path / "sessions").stat()
+        os.chown(path, about.st_uid, about.st_gid)
+    return path
+
+
+def make(folder: Folder, *names: str, **settings: Any) -> dict[str, Any]:
+    return folder.do("profile", *names, session=str(place(folder)), **settings)
+
+
+def no(folder: Folder, *names: str, **settings: Any) -> Refusal:
+    with pytest.raises(Refusal) as refused:
+        make(folder, *names, **settings)
+    return refused.value
+
+
+def shown(folder: Folder, answer: dict[str, Any]) -> list[str]:
+    return sorted(os.listdir(place(folder) / answer["environment"]))
+
+
+def test_it_is_made_and_used_again_without_the_index(
+    any_folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1.0", requires=["dep"])
+    index.add("dep", "2")
+    first = make(any_folder, "a>=1")
+    key, number = first["environment"].split("/")
+    assert (len(key), number) == (32, "1")
+    assert {"a.py", "dep.py"} <= set(shown(any_folder, first))
+    about = (place(any_folder) / first["environment"]).stat()
+    assert stat.S_IMODE(about.st_mode) == 0o755
+    index.status = 500
+    index.requests.clear()
+    again = make(any_folder, "a >= 1")
+    assert again["environment"] == first["environment"]
+    assert again["added"] == []
+    assert index.count() == 0
+
+
+def test_another_list_is_made_beside_it(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1.0")
+    index.add("b", "1.0")
+    first = make(folder, "a")
+    second = make(folder, "a", "b")
+    assert first["environment"] != second["environment"]
+    assert "b.py" not in shown(folder, first)
+    assert "b.py" in shown(folder, second)
+
+
+@pytest.mark.parametrize("member", ["pth", "shadow"])
+def test_a_hostile_wheel_leaves_nothing(
+    folder: Folder, index: FakeIndex, member: str
+) -> None:
+    bad = {
+        "pth": Member("a.pth", b"import os"),
+        "shadow": Member("json/__init__.py"),
+    }[member]
+    index.add("a", "1.0", members=[bad])
+    assert no(folder, "a").ename == "PackagesRefused"
+    for key in os.listdir(place(folder)):
+        assert not (place(folder) / key / "current").exists()
+
+
+def test_large_metadata_is_refused(tmp_path: Path) -> None:
+    """All workers read it later."""
+    about = tmp_path / "b-1.0.dist-info"
+    about.mkdir()
+    number = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with open(about / "METADATA", "wb") as file:
+            file.truncate(METADATA_MAX)
+            judge_metadata(number)
+            file.truncate(METADATA_MAX + 1)
+        with pytest.raises(Refused, match=r"b-1\.0.*/METADATA has"):
+            judge_metadata(number)
+    finally:
+        os.close(number)
+
+
+def test_what_is_forbidden_today_is_refused(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1.0", requires=["dep"])
+    index.add("dep", "2")
+    first = make(folder, "a")
+    refusal = no(folder, "a", deny=["dep"])
+    assert refusal.ename == "PackagesRefused"
+    assert "dep, which is needed by a, is not permitted" in refusal.text
+    assert make(folder, "a")["environment"] == first["environment"]
+
+
+def test_half_of_one_is_made_anew(folder: Folder, index: FakeIndex) -> None:
+    """As a worker that was killed leaves it."""
+    index.add("a", "1.0")
+    first = make(folder, "a")
+    made = place(folder) / first["environment"]
+    (made.parent / "current").unlink()
+    answer = make(folder, "a")
+    assert "a.py" in shown(folder, answer)
+    assert Generations(str(made.parent)).is_there()
+    shutil.rmtree(place(folder) / answer["environment"])
+    assert "a.py" in shown(folder, make(folder, "a"))
+
+
+def test_a_session_has_them_as_the_profiles(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1.0")
+    index.add("a", "2.0")
+    index.add("other", "1.0", requires=["a"])
+    index.add("needs", "1.0", requires=["a>=2"])
+    index.add("hides", "1.0", {"a.py": ""})
+    made = make(folder, "a<2")
+    there = str(place(folder) / made["environment"])
+    answer = folder.do("add", "a", preinstalled=there)
+    assert answer["present"] == [{"name": "a", "version": "1.0"}]
+    assert answer["packages"] == []
+    answer = folder.do("add", "other", preinstalled=there)
+    assert [one["name"] for one in answer["packages"]] == ["other"]
+    assert not [one for one in folder.current() if one.startswith("a")]
+    assert refuse(folder, "a==2.0", preinstalled=there)
+    assert refuse(folder, "needs", preinstalled=there)
+    refusal = refuse(folder, "hides", preinstalled=there)
+    assert "has a module a" in refusal.text
+
+
+def test_a_namespace_of_both_is_shared(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("one", "1", {"shared/one.py": ""})
+    index.add("two", "1", {"shared/two.py": ""})
+    index.add("three", "1", {"shared/one.py": ""})
+    there = str(place(folder) / make(folder, "one")["environment"])
+    assert folder.do("add", "two", preinstalled=there)["added"]
+    refusal = refuse(folder, "three", preinstalled=there)
+    assert "has a module shared.one" in refusal.text
+
+
+def test_what_the_profile_has_itself_is_not_made(
+    folder: Folder, index: FakeIndex
+) -> None:
+    answer = make(folder, "pytest")
+    assert answer["present"] == [
+        {"name": "pytest", "version": version("pytest")}
+    ]
+    assert shown(folder, answer) == []
+
+
+def test_all_that_decides_is_in_the_key() -> None:
+    installed = {"x": Installed("x", "1", (), ())}
+    wanted = {"a": "a>=1"}
+    job = Job(profile="p", index="http://a/", hosts=("b",), cooldown=1)
+    keys = [
+        make_key(job, wanted, installed),
+        make_key(job, {"a": "a>=2"}, installed),
+        make_key(job, wanted, {}),
+        make_key(job, wanted, {"x": Installed("x", "2", (), ())}),
+        *(
+            make_key(Job(**{**vars(job), **other}), wanted, installed)
+            for other in (
+                {"profile": "q"},
+                {"index": "http://b/"},
+                {"hosts": ("c",)},
+                {"cooldown": 2},
+                {"max_bytes": 1},
+                {"max_files": 1},
+            )
+        ),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert make_key(Job(**{**vars(job), "deny": ("z",)}), wanted, {}) == keys[2]
