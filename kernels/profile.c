@@ -32,6 +32,7 @@ void profile_destroy(profile_t **self_p)
     string_list_destroy(&self->packages.deny);
     string_list_destroy(&self->packages.allow);
     string_list_destroy(&self->packages.hosts);
+    string_list_destroy(&self->packages.preinstall);
     free(self->packages.index);
     string_list_destroy(&self->policy.refuse_magics);
     string_list_destroy(&self->policy.refuse_calls);
@@ -118,6 +119,7 @@ profile_t *profile_new(const char *name)
         .max_age_ms = 30 * 60 * 1000,
     };
     self->packages = (profile_packages_t){
+        .preinstall = mem_new(sizeof(char *)),
         .hosts = mem_new(2 * sizeof(char *)),
         .allow = mem_new(sizeof(char *)),
         .deny = mem_new(sizeof(char *)),

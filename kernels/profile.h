@@ -39,12 +39,13 @@ typedef struct {
 /* Packages that a session gets after its start. Lists are owned, NULL at their
  * end. */
 typedef struct {
-    char *index;      /* owned; URL of a simple index, or NULL: no packages */
-    char **hosts;     /* further hosts that files may come from */
-    char **allow;     /* names, "x*" for a beginning; empty: any */
-    char **deny;      /* such names, which allow does not permit */
-    char *advisories; /* owned; a file with versions that are malicious, or
-                         NULL */
+    char *index;       /* owned; URL of a simple index, or NULL: no packages */
+    char **preinstall; /* requirements that all its sessions have */
+    char **hosts;      /* further hosts that files may come from */
+    char **allow;      /* names, "x*" for a beginning; empty: any */
+    char **deny;       /* such names, which allow does not permit */
+    char *advisories;  /* owned; a file with versions that are malicious, or
+                          NULL */
     int64_t cooldown_ms; /* age before which a file is not taken; 0: none */
     char *credentials;   /* owned; a file with users and passwords of the index
                             and the hosts, or NULL */

@@ -72,6 +72,7 @@ static json_t *describe_policy(const profile_policy_t *policy)
 }
 
 static char *describe_profile(const profile_t *profile,
+                              const char *preinstalled_or_null,
                               const zygote_user_t *user)
 {
     json_auto_t *object = json_object();
@@ -84,6 +85,9 @@ static char *describe_profile(const profile_t *profile,
         json_object_set_new(object, "packages",
                             json_pack("[s,s]", profile->packages.shown,
                                       PROFILE_PACKAGES_PLACE));
+    if (preinstalled_or_null)
+        json_object_set_new(object, "preinstalled",
+                            json_string(preinstalled_or_null));
     add_list(object, "accept", profile->accept);
     add_list(object, "without", profile->without);
     set_number(object, "network", (uint64_t) profile->network);
@@ -112,10 +116,11 @@ static char *const zygote_environment[] = {
 
 /* The first datagram; not an argument, which each kernel could read in its
  * /proc/self/cmdline. */
-static int send_profile(const zygote_t *self, const zygote_user_t *user,
-                        fault_t *fault)
+static int send_profile(const zygote_t *self, const char *preinstalled_or_null,
+                        const zygote_user_t *user, fault_t *fault)
 {
-    cleanup_free char *text = describe_profile(self->profile, user);
+    cleanup_free char *text =
+        describe_profile(self->profile, preinstalled_or_null, user);
     size_t size = strlen(text);
 
     if (size > ZYGOTE_DATAGRAM_MAX)
@@ -127,7 +132,8 @@ static int send_profile(const zygote_t *self, const zygote_user_t *user,
 }
 
 int zygote_new(const profile_t *profile, const char *package_folder,
-               const zygote_user_t *user, zygote_t **ret_zygote, fault_t *fault)
+               const char *preinstalled_or_null, const zygote_user_t *user,
+               zygote_t **ret_zygote, fault_t *fault)
 {
     cleanup_zygote zygote_t *self = mem_new(sizeof *self);
     const python_process_start_t start = {.profile = profile,
@@ -141,7 +147,7 @@ int zygote_new(const profile_t *profile, const char *package_folder,
     self->profile = profile;
     self->socket = -1;
     if ((r = python_process_pair(&self->socket, &theirs, fault)) < 0
-        || (r = send_profile(self, user, fault)) < 0
+        || (r = send_profile(self, preinstalled_or_null, user, fault)) < 0
         || (r = python_process_spawn(&start, theirs, &self->pid, fault)) < 0)
         return r;
     *ret_zygote = take_ptr(self);

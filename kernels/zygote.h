@@ -58,10 +58,11 @@ typedef enum {
 } zygote_change_t;
 
 /* Starts the interpreter as that user, or as the caller's (NULL); it then warms
- * up. */
+ * up. `preinstalled_or_null` is the folder of the profile's preinstalled
+ * packages. */
 int zygote_new(const profile_t *profile, const char *package_folder,
-               const zygote_user_t *user, zygote_t **ret_zygote,
-               fault_t *fault);
+               const char *preinstalled_or_null, const zygote_user_t *user,
+               zygote_t **ret_zygote, fault_t *fault);
 /* Closes its socket, so that it exits, and reaps it. Kernels continue to live.
  */
 void zygote_destroy(zygote_t **self_p);

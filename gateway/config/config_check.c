@@ -171,11 +171,26 @@ static void check_credentials(const profile_t *profile, config_report_t *report)
                               at, key);
 }
 
+/* Reports packages that could come from nowhere. */
+static void check_preinstall(const profile_t *profile, config_report_t *report)
+{
+    cleanup_free char *key =
+        mem_format("profile/%s/packages/preinstall", profile->name);
+    cleanup_free char *at = config_report_prefix(report, key);
+
+    if (profile->packages.preinstall[0] && !profile->packages.index)
+        config_report_error(report, EINVAL,
+                            "%s%s: the profile has no index that packages "
+                            "come from; set profile/%s/packages/index, too",
+                            at, key, profile->name);
+}
+
 static void check_packages(const options_t *options, config_report_t *report)
 {
     for (size_t i = 0; i < options->profile_count; i++) {
         const profile_t *profile = options->profiles[i];
 
+        check_preinstall(profile, report);
         if (!profile->packages.index)
             continue;
         check_list(profile, "mount", profile->mount, report);

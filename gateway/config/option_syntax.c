@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define PACKAGE_NAME_MAX   128
+#define REQUIREMENT_MAX    200 /* as the packages worker has it */
 #define HOST_NAME_MAX_SIZE 253 /* RFC 1035 */
 #define HOST_LABEL_MAX     63  /* RFC 1035 */
 #define INDEX_URL_MAX      2000
@@ -41,6 +42,34 @@ bool option_is_package(const char *name)
            && isalnum((unsigned char) name[0])
            && (is_beginning
                || (!name[size] && isalnum((unsigned char) name[size - 1])));
+}
+
+/* The worker reads it as a whole; here only what is never one is refused: a
+ * URL, a path, an option, a marker. */
+bool option_is_requirement(const char *text)
+{
+    static const char letters[] = NAME_LETTERS "-.[]<>=!~*+, ";
+    size_t size = strspn(text, letters);
+
+    return size > 0 && size <= REQUIREMENT_MAX && !text[size]
+           && isalnum((unsigned char) text[0]);
+}
+
+/* Extras and versions have commas, too: in brackets, and before an operator. */
+const char *option_requirement_end(const char *text)
+{
+    bool is_inside = false;
+
+    for (; *text; text++) {
+        if (*text == '[' || *text == ']')
+            is_inside = *text == '[';
+        else if (*text == ',' && !is_inside
+                 && !strchr("<>=!~", text[1 + strspn(text + 1, " ")]))
+            return text;
+        else if (*text == ',' && !text[1 + strspn(text + 1, " ")])
+            return text; /* strchr finds the end of the text, too */
+    }
+    return NULL;
 }
 
 /* Returns true if the first `size` letters are labels with dots between,

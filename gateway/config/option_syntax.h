@@ -13,6 +13,10 @@ bool option_is_module(const char *name);
 bool option_is_tool(const char *name);
 /* The name of a package, or its beginning and *. */
 bool option_is_package(const char *name);
+bool option_is_requirement(const char *text);
+/* Returns the comma after the first requirement of a list, NULL if it is the
+ * last. */
+const char *option_requirement_end(const char *text);
 /* The name of a host or its IPv4 address. */
 bool option_is_host(const char *name);
 /* A host, or * or *. and a host for all below it, or an address (IPv6 in

@@ -61,9 +61,15 @@ static bool parse_switch(const char *text, int *ret_value)
     return false;
 }
 
+static const char *find_comma(const char *text)
+{
+    return strchr(text, ',');
+}
+
 /* Splits a text at commas, without white space around the items; NULL if an
  * item is invalid. An empty text is an empty list. */
-static char **parse_list(const char *text, bool (*is_item)(const char *))
+static char **split(const char *text, bool (*is_item)(const char *),
+                    const char *(*find_end)(const char *) )
 {
     cleanup_texts char **list = mem_new(sizeof(char *));
     size_t count = 0;
@@ -71,7 +77,7 @@ static char **parse_list(const char *text, bool (*is_item)(const char *))
     if (!text[strspn(text, " ")])
         return take_ptr(list);
     while (text) {
-        const char *comma = strchr(text, ',');
+        const char *comma = find_end(text);
         text += strspn(text, " ");
         size_t size = comma ? (size_t) (comma - text) : strlen(text);
         if (comma && comma < text)
@@ -86,6 +92,11 @@ static char **parse_list(const char *text, bool (*is_item)(const char *))
         text = comma ? comma + 1 : NULL;
     }
     return take_ptr(list);
+}
+
+static char **parse_list(const char *text, bool (*is_item)(const char *))
+{
+    return split(text, is_item, find_comma);
 }
 
 static bool set_text(char **member, const char *text, bool is_permitted)
@@ -138,6 +149,9 @@ static bool set_member(const option_value_t *self, void *base, const char *text)
         return set_list(member, parse_list(text, option_is_host));
     case VALUE_PACKAGES:
         return set_list(member, parse_list(text, option_is_package));
+    case VALUE_REQUIREMENTS:
+        return set_list(
+            member, split(text, option_is_requirement, option_requirement_end));
     case VALUE_PLACES:
         return set_list(member, parse_list(text, option_is_place));
     case VALUE_NETWORKS:
@@ -209,6 +223,9 @@ void option_value_range(const option_value_t *self, char *ret_text, size_t size)
         [VALUE_PACKAGES] =
             ("names of packages (letters, digits, _ - .), or their beginning "
              "and *, with commas between"),
+        [VALUE_REQUIREMENTS] =
+            ("requirements such as NAME, NAME==1.2 or NAME[EXTRA]>=1,<2, with "
+             "commas between"),
         [VALUE_PLACES] =
             ("hosts (a.example, *.a.example, 192.0.2.1, [2001:db8::1], *), "
              "without scheme and path, perhaps with :PORT, with commas "
@@ -296,6 +313,7 @@ char *option_value_write(const option_value_t *self, const void *base)
     case VALUE_TOOLS:
     case VALUE_HOSTS:
     case VALUE_PACKAGES:
+    case VALUE_REQUIREMENTS:
     case VALUE_PLACES:
     case VALUE_NETWORKS:
     case VALUE_ENV:

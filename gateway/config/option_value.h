@@ -28,9 +28,10 @@ typedef enum {
     VALUE_URL,      /* char *: of an index; empty: NULL */
     VALUE_HOSTS,    /* char **: names of hosts with commas between */
     VALUE_PACKAGES, /* char **: names of packages, or x*, commas between */
-    VALUE_PLACES,   /* char **: HOST, *.HOST or *[:PORT], commas between */
-    VALUE_NETWORKS, /* char **: networks as CIDR, commas between */
-    VALUE_ENV,      /* char **: names of variables with commas between */
+    VALUE_REQUIREMENTS, /* char **: NAME[EXTRA]>=1,<2, commas between */
+    VALUE_PLACES,       /* char **: HOST, *.HOST or *[:PORT], commas between */
+    VALUE_NETWORKS,     /* char **: networks as CIDR, commas between */
+    VALUE_ENV,          /* char **: names of variables with commas between */
     VALUE_ORIGINS, /* char **: SCHEME://HOST[:PORT] or *, with commas between */
     VALUE_DURATION, /* int64_t: milliseconds */
     VALUE_SIZE,     /* uint64_t: bytes */

@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Mapping
 
+from hearth_kernel.packages import preinstalled
+
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 _STANDARD = {
     # The profile's own python and pip come before the system's.
@@ -25,6 +27,14 @@ _STANDARD = {
 }
 
 _is_standard = False
+
+
+def have_preinstalled(folder: str) -> None:
+    """Let kernels, and the programs that they start, find these packages."""
+    preinstalled.configure(folder)
+    if folder:
+        _STANDARD["PYTHONPATH"] = folder
+        _STANDARD["PATH"] += os.pathsep + os.path.join(folder, "bin")
 
 
 def settle(wanted: Mapping[str, str]) -> None:

@@ -29,6 +29,7 @@ def become(profile: dict[str, Any], order: dict[str, Any], link: int) -> None:
         "env": order.get("env") or {},
         "preload": profile["preload"],
         "policy": profile.get("policy"),
+        "preinstalled": profile.get("preinstalled") or "",
     }
     os.set_inheritable(link, True)
     os.chdir("/tmp")  # while it warms up: nothing of the workspace is read
@@ -44,9 +45,11 @@ def main() -> NoReturn:
     link = int(order["link_fd"])
     try:
         os.set_inheritable(link, False)
+        from hearth_kernel import environment
         from hearth_kernel.shell import policy
         from hearth_kernel.warm import warm
 
+        environment.have_preinstalled(order["preinstalled"])
         warm([str(name) for name in order["preload"]], is_zygote=False)
         policy.configure(order["policy"])
         payload.become_kernel(order, link)

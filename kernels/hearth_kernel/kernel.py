@@ -31,7 +31,7 @@ from hearth_kernel.execution.interrupts import Interrupts
 from hearth_kernel.execution.state import Content, State
 from hearth_kernel.execution.tidying import Tidying
 from hearth_kernel.messaging import comms, outlet, streams
-from hearth_kernel.packages import added
+from hearth_kernel.packages import added, preinstalled
 from hearth_kernel.shell import debugging, introspection
 from hearth_kernel.shell.interactive import ZMQInteractiveShell, describe_error
 from hearth_kernel.tools import host
@@ -320,6 +320,7 @@ class Kernel(State):
         """Take over the process: streams, input, signals, the loop."""
         self.requests_fd = outlet.start(listener, retain)
         sys.path[:] = self.path
+        preinstalled.add_place()
         added.add_place()
         sys.stdout, sys.stderr = self.streams  # type: ignore[assignment]
         sys.__stdout__, sys.__stderr__ = self.streams  # type: ignore

@@ -20,6 +20,7 @@ from hearth_kernel import _sandbox
 from hearth_kernel.errors import tracebacks
 from hearth_kernel.forking import codes, holes, immortal
 from hearth_kernel.messaging import comms, streams
+from hearth_kernel.packages import preinstalled
 from hearth_kernel.shell.interactive import ZMQInteractiveShell
 
 if TYPE_CHECKING:
@@ -65,6 +66,17 @@ _FRAME_ERRORS = ("frame['c']", "frame.groupby('c')", "frame.loc[7]")
 
 def preload(names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
     """Import modules; return those that came and those that did not."""
+    others = [name for name in names if preinstalled.has(name)]
+    found = _import([name for name in names if name not in others])
+    if not others:
+        return found
+    # Nothing else of the zygote's finds them.
+    with preinstalled.visible():
+        more = _import(others)
+    return found[0] + more[0], found[1] + more[1]
+
+
+def _import(names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
     loaded, missing = [], []
     for name in names:
         try:

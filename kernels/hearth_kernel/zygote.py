@@ -61,7 +61,7 @@ def check_places(profile: Order) -> None:
                 f"profile/{profile.get('profile')}/{setting} names {path}: "
                 f"{error.strerror}; make it, or remove it from the setting"
             ) from None
-    for path in (profile.get("packages") or [])[:1]:
+    for path in _find_made(profile):
         try:
             os.stat(path)
         except OSError as error:
@@ -69,6 +69,12 @@ def check_places(profile: Order) -> None:
                 f"packages/dir: {path}: {error.strerror}; the gateway makes it "
                 f"when it starts"
             ) from None
+
+
+def _find_made(profile: Order) -> list[str]:
+    """Return the folders that the gateway has made."""
+    made = (profile.get("packages") or [])[:1]
+    return [*made, *filter(None, [profile.get("preinstalled")])]
 
 
 def mounts(profile: Order) -> list[str]:
@@ -186,9 +192,12 @@ def serve(profile: Order) -> None:
 
 def find(names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
     """Which modules are there and which are not; nothing is imported."""
+    from hearth_kernel.packages import preinstalled
+
     loaded, missing = [], []
     for name in names:
-        if importlib.util.find_spec(name.partition(".")[0]):
+        top = name.partition(".")[0]
+        if preinstalled.has(name) or importlib.util.find_spec(top):
             loaded.append(name)
         else:
             missing.append({"name": name, "error": f"No module named {name!r}"})
@@ -217,11 +226,12 @@ def describe(profile: Order) -> Order:
         # them.
         from hearth_kernel import environment, kernel  # noqa: F401
         from hearth_kernel.forking import forks, reseed  # noqa: F401
-        from hearth_kernel.packages import added  # noqa: F401
+        from hearth_kernel.packages import added, preinstalled  # noqa: F401
         from hearth_kernel.shell import policy
         from hearth_kernel.warm import warm
     except ImportError as error:
         raise Fault(f"{sys.executable}: {error}") from None
+    environment.have_preinstalled(str(profile.get("preinstalled") or ""))
     names = [str(name) for name in profile["preload"]]
     if profile.get("fresh"):
         from hearth_kernel import fresh  # noqa: F401
@@ -238,7 +248,9 @@ def describe(profile: Order) -> Order:
     _sandbox.describe(
         {
             "init": os.path.join(os.path.dirname(__file__), "hearth-init"),
-            "readonly": readonly_folders(profile.get("readonly") or []),
+            "readonly": readonly_folders(
+                [*(profile.get("readonly") or []), *preinstalled.folders()]
+            ),
             "mounts": mounts(profile),
             "network": profile.get("network") or 0,
             "accept": profile.get("accept") or [],

@@ -28,26 +28,39 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(made)
 
 
+def configure(folder: Path, text: str, index: FakeIndex) -> None:
+    text = text.replace("https://pypi.org/simple/", index.url)
+    assert index.url in text
+    place = folder / ".config" / "hearth" / "hearth.cfg"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(f"{text}\npackages\n    dir = {folder}/packages\n")
+
+
 def test_the_guide(folder: Path) -> None:
     blocks = blocks_of(GUIDE)
     # The others are read by test_documents.py.
-    configuration = next(one for one in blocks if one.kind == "configuration")
+    configurations = [one for one in blocks if one.kind == "configuration"]
+    of_all = next(one for one in configurations if "preinstall" in one.text)
     commands = [one for one in blocks if one.kind == "commands"]
     programs = [one for one in blocks if one.kind == "python"]
     assert (len(commands), len(programs)) == (3, 1)
     with FakeIndex() as index:
         index.add("humanize", "4.9", {"humanize/__init__.py": HUMANIZE})
-        text = configuration.text.replace("https://pypi.org/simple/", index.url)
-        assert index.url in text
-        place = folder / ".config" / "hearth" / "hearth.cfg"
-        place.parent.mkdir(parents=True)
-        place.write_text(f"{text}\npackages\n    dir = {folder}/packages\n")
+        configure(folder, configurations[0].text, index)
         shell = Shell(folder)
         try:
-            for block in commands:
+            for block in commands[:2]:
                 run_commands(shell, block, "docs/guide/packages.md")
             said = run_python(shell, programs[0], "docs/guide/packages.md")
             assert "humanize" in said
+        finally:
+            shell.close()
+        other = folder / "2"
+        other.mkdir(mode=0o711)
+        configure(other, of_all.text, index)
+        shell = Shell(other)
+        try:
+            run_commands(shell, commands[2], "docs/guide/packages.md")
         finally:
             shell.close()
     assert index.count("/files/") > 0

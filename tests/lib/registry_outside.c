@@ -9,6 +9,7 @@
 #include "gateway/registry/core/closing.h"
 #include "gateway/registry/core/management_socket.h"
 #include "gateway/registry/downloads/packages_jobs.h"
+#include "gateway/registry/downloads/preinstall.h"
 #include "gateway/registry/launch/cgroup_sweep.h"
 #include "gateway/registry/launch/pool.h"
 #include "gateway/registry/main/session_events.h"
@@ -87,10 +88,14 @@ ACTION(create_next, create_t *self UNUSED)
 ACTION(create_stop, create_t *self UNUSED)
 ACTION(endpoints_end_sessions, endpoints_t *self UNUSED)
 ACTION(launcher_look, launcher_t *self UNUSED)
+ACTION(launcher_reload, launcher_t *self UNUSED)
+ACTION(launcher_start, launcher_t *self UNUSED)
 ACTION(management_api_serve, management_api_t *self UNUSED)
 ACTION(packages_jobs_stop, packages_jobs_t *self UNUSED)
 ACTION(pool_refill_soon, pool_t *self UNUSED)
 ACTION(pool_tick, pool_t *self UNUSED, int64_t now_ms UNUSED)
+ACTION(preinstall_look, preinstall_t *self UNUSED)
+ACTION(preinstall_stop, preinstall_t *self UNUSED)
 ACTION(retention_run, retention_t *self UNUSED, zloop_t *loop UNUSED)
 ACTION(tool_servers_look, tool_servers_t *self UNUSED, int64_t now_ms UNUSED)
 

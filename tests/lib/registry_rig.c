@@ -136,6 +136,10 @@ void __wrap_launcher_unpark(launcher_t *self, const session_entry_t *entry);
 void __wrap_launcher_forget(launcher_t *self, session_entry_t *entry);
 void __wrap_launcher_on_stale(launcher_t *self, const session_entry_t *entry);
 bool __wrap_launcher_is_ready(const launcher_t *self, const profile_t *profile);
+bool __wrap_launcher_is_preparing(const launcher_t *self,
+                                  const profile_t *profile);
+const char *__wrap_launcher_lacks_packages(const launcher_t *self,
+                                           const profile_t *profile);
 void __wrap_launch_users_release(launch_users_t *self, session_entry_t *entry);
 void __wrap_launch_users_hold(launch_users_t *self, session_entry_t *entry,
                               uid_t uid);
@@ -212,6 +216,21 @@ bool __wrap_launcher_is_ready(const launcher_t *self, const profile_t *profile)
     (void) self;
     (void) profile;
     return rig_outside.is_zygote_ready;
+}
+
+bool __wrap_launcher_is_preparing(const launcher_t *self,
+                                  const profile_t *profile)
+{
+    (void) self;
+    return rig_outside.preparing == profile;
+}
+
+const char *__wrap_launcher_lacks_packages(const launcher_t *self,
+                                           const profile_t *profile)
+{
+    (void) self;
+    (void) profile;
+    return rig_outside.lacks_packages;
 }
 
 void __wrap_launch_users_release(launch_users_t *self, session_entry_t *entry)

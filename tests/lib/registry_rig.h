@@ -13,12 +13,14 @@
 
 /* What is outside of the parts. */
 typedef struct {
-    int64_t now_ms;          /* monotonic */
-    bool cannot_start;       /* no session can be made */
-    bool is_zygote_ready;    /* a zygote can fork */
-    bool is_files_busy;      /* too many requests about files wait */
-    size_t sessions;         /* that fit by descriptors */
-    const char *folder;      /* the state folder */
+    int64_t now_ms;             /* monotonic */
+    bool cannot_start;          /* no session can be made */
+    bool is_zygote_ready;       /* a zygote can fork */
+    const profile_t *preparing; /* its packages are made; or NULL */
+    const char *lacks_packages; /* why there are none; or NULL */
+    bool is_files_busy;         /* too many requests about files wait */
+    size_t sessions;            /* that fit by descriptors */
+    const char *folder;         /* the state folder */
     void *news;              /* the files' next news, a files_news_t; or NULL */
     zloop_timer_fn *handler; /* of the timer that was started last ... */
     void *handler_arg;       /* ... and its argument */

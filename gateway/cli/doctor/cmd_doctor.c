@@ -163,6 +163,7 @@ static void check_packages(report_t *report, const char *name,
     const json_t *lacking = json_object_get(python, "lacking");
     cleanup_buffer buffer_t names = BUFFER_EMPTY;
     cleanup_free char *advice = NULL;
+    bool has_more = *profile->packages.preinstall;
     const json_t *item;
     size_t i;
 
@@ -193,9 +194,12 @@ static void check_packages(report_t *report, const char *name,
     if (names.size)
         advice = mem_format("%s -m pip install%s", profile->python,
                             (const char *) names.data);
-    doctor_add(report, name, names.size ? FOUND_LACKS : FOUND_OK, advice,
-               "%s: Python %s, IPython %s%s%s", profile->python, version,
-               ipython, names.size ? "; not installed:" : "",
+    doctor_add(report, name, names.size && !has_more ? FOUND_LACKS : FOUND_OK,
+               has_more ? "" : advice, "%s: Python %s, IPython %s%s%s",
+               profile->python, version, ipython,
+               !names.size ? ""
+               : has_more  ? "; to come from packages/preinstall:"
+                           : "; not installed:",
                names.size ? (const char *) names.data : "");
 }
 
@@ -228,7 +232,8 @@ static void (*const checks[])(report_t *report) = {
     check_runtime_dir,      check_state_dir,
     check_transport,        doctor_check_http,
     check_discovery,        check_profiles,
-    doctor_check_packages,  doctor_check_fetch,
+    doctor_check_packages,  doctor_check_preinstall,
+    doctor_check_fetch,
 };
 
 static const char *member(const json_t *finding, const char *key)

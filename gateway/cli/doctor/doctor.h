@@ -65,6 +65,9 @@ int doctor_check_folder(const options_t *options, const char *key,
 /* packages.c */
 void doctor_check_packages(report_t *report);
 
+/* preinstall.c: asks the gateway, if one runs. */
+void doctor_check_preinstall(report_t *report);
+
 /* fetch.c */
 void doctor_check_fetch(report_t *report);
 

@@ -9,11 +9,12 @@
 
 /* A request that waits. */
 typedef struct waiting {
-    struct waiting *next; /* owned */
-    message_t *request;   /* owned */
-    char *older;          /* owned; the id of the session whose end it waits
-                             for; NULL: it waits for its turn */
-    int64_t asked_us;     /* monotonic */
+    struct waiting *next;     /* owned */
+    message_t *request;       /* owned */
+    char *older;              /* owned; the id of the session whose end it waits
+                                 for; or NULL */
+    const profile_t *profile; /* borrowed; it waits for that; or NULL */
+    int64_t asked_us;         /* monotonic */
 } waiting_t;
 
 struct create_queue {
@@ -22,6 +23,7 @@ struct create_queue {
     waiting_t **end;              /* where the next one is added */
     size_t count;
     size_t replacing; /* of them, those with an older session */
+    size_t held;      /* of them, those with a profile */
 };
 
 create_queue_t *create_queue_new(const session_table_t *table)
@@ -43,6 +45,7 @@ static message_t *take(create_queue_t *self, waiting_t **place)
     if (self->end == &found->next)
         self->end = place;
     self->replacing -= found->older != NULL;
+    self->held -= found->profile != NULL;
     self->count--;
     free(found->older);
     free(found);
@@ -74,17 +77,41 @@ static void await_end(create_queue_t *self, waiting_t *waiting,
         replacements_end(older);
 }
 
-void create_queue_add(create_queue_t *self, message_t **request_p,
-                      const session_entry_t *older, int64_t asked_us)
+static waiting_t *add(create_queue_t *self, message_t **request_p,
+                      int64_t asked_us)
 {
     waiting_t *waiting = mem_new(sizeof *waiting);
 
     waiting->request = take_ptr(*request_p);
     waiting->asked_us = asked_us;
-    await_end(self, waiting, older);
     *self->end = waiting;
     self->end = &waiting->next;
     self->count++;
+    return waiting;
+}
+
+void create_queue_add(create_queue_t *self, message_t **request_p,
+                      const session_entry_t *older, int64_t asked_us)
+{
+    await_end(self, add(self, request_p, asked_us), older);
+}
+
+void create_queue_hold(create_queue_t *self, message_t **request_p,
+                       const profile_t *profile, int64_t asked_us)
+{
+    waiting_t *waiting = add(self, request_p, asked_us);
+
+    waiting->profile = profile;
+    self->held++;
+}
+
+void create_queue_release(create_queue_t *self, const profile_t *profile)
+{
+    for (waiting_t *at = self->first; at; at = at->next)
+        if (at->profile == profile) {
+            at->profile = NULL;
+            self->held--;
+        }
 }
 
 /* Returns the session whose end the request waits for; NULL: its turn. */
@@ -108,7 +135,7 @@ message_t *create_queue_next(create_queue_t *self, json_t **ret_content,
     for (waiting_t **place = &self->first; *place; place = &(*place)->next) {
         json_auto_t *content = NULL;
 
-        if (older_of(self, *place))
+        if ((*place)->profile || older_of(self, *place))
             continue;
         content = read_content((*place)->request);
         if ((*place)->older)
@@ -144,9 +171,9 @@ bool create_queue_awaits(const create_queue_t *self,
 bool create_queue_has_line(const create_queue_t *self)
 {
     if (self->replacing == 0)
-        return self->count > 0;
+        return self->count > self->held;
     for (const waiting_t *at = self->first; at; at = at->next)
-        if (!older_of(self, at))
+        if (!at->profile && !older_of(self, at))
             return true;
     return false;
 }

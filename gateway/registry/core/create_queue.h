@@ -1,6 +1,7 @@
-/* The requests for a session that wait: for their turn, or for the end of an
- * older session that they replace (replacements.h). In the order in which they
- * came; create.c bounds how many there are. Belongs to the main thread. */
+/* The requests for a session that wait: for their turn, for the end of an older
+ * session that they replace (replacements.h), or for their profile. In the
+ * order in which they came; create.c bounds how many there are. Belongs to the
+ * main thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_CORE_CREATE_QUEUE_H
 #define HEARTH_GATEWAY_REGISTRY_CORE_CREATE_QUEUE_H
 
@@ -25,6 +26,11 @@ void create_queue_destroy(create_queue_t **self_p);
  * for its turn, if that is NULL. `asked_us` is when it came, monotonic. */
 void create_queue_add(create_queue_t *self, message_t **request_p,
                       const session_entry_t *older, int64_t asked_us);
+/* Adds a request that waits for that profile, and lets others pass. */
+void create_queue_hold(create_queue_t *self, message_t **request_p,
+                       const profile_t *profile, int64_t asked_us);
+/* Has the requests for that profile wait for their turn. */
+void create_queue_release(create_queue_t *self, const profile_t *profile);
 /* Takes the first request whose turn it is out of the queue; the caller owns
  * it, and its content. NULL if there is none. A request stays if its older
  * session is gone and another session has taken the connection file since: that

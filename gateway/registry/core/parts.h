@@ -48,6 +48,7 @@ typedef struct {
     struct files *files;
     struct endpoints *endpoints;
     struct packages_jobs *packages;
+    struct preinstall *preinstall;
     struct fetch_jobs *fetches;
     struct management_api *management_api;
 } registry_parts_t;

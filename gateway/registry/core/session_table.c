@@ -37,6 +37,7 @@ void session_entry_destroy(session_entry_t **entry_p)
     if (!entry)
         return;
     mailbox_line_destroy(&entry->line);
+    free(entry->launch.preinstalled);
     free(entry->runtime_folder);
     free(entry->workspace);
     free(entry->name);
@@ -124,6 +125,7 @@ static session_entry_t *make_entry(const session_spec_t *spec, bool is_start,
     if (entry->rules.has_packages)
         memcpy(entry->packages, spec->packages, sizeof entry->packages);
     entry->sees_packages = sees_packages(spec);
+    entry->launch.preinstalled = mem_text(spec->process.preinstalled);
     entry->connection_file = mem_text(spec->connection_file);
     entry->is_external = spec->is_external;
     if (spec->is_external) {

@@ -36,6 +36,8 @@ typedef struct {
     uint64_t number;            /* of the launch under way; 0: none */
     uint64_t zygote;            /* the life of the zygote that was asked */
     struct session_entry *next; /* borrowed; in the slot's list */
+    char *preinstalled; /* owned; the folder of its profile's packages that its
+                           kernel has, or NULL */
 } session_launch_t;
 
 /* One session. Read by the whole registry; `state`, `is_pooled` and the links

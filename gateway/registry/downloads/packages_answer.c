@@ -3,9 +3,11 @@
 
 #include <string.h>
 
-#define WORD_MAX  128 /* of a name or a version */
-#define NOTES_MAX 20
-#define NOTE_SIZE 500 /* of a sentence, in bytes */
+#define WORD_MAX   128 /* of a name or a version */
+#define NOTES_MAX  20
+#define KEY_SIZE   32 /* of an environment */
+#define NUMBER_MAX 9
+#define NOTE_SIZE  500 /* of a sentence, in bytes */
 /* PEP 508 and PEP 440. */
 #define NAME_LETTERS    DOWNLOAD_LETTERS "._-"
 #define VERSION_LETTERS DOWNLOAD_LETTERS "._-+!"
@@ -110,7 +112,7 @@ static json_t *read_notes(const json_t *notes_or_null)
     return json_incref(copy);
 }
 
-static json_t *read_ok(const json_t *said, const char **ret_flaw)
+static json_t *read_lists(const json_t *said, const char **ret_flaw)
 {
     json_auto_t *reply = json_pack("{s:s}", "status", "ok");
     const json_t *said_notes = json_object_get(said, "notes");
@@ -136,6 +138,35 @@ static json_t *read_ok(const json_t *said, const char **ret_flaw)
     return json_object_size(said) == known ? json_incref(reply) : NULL;
 }
 
+/* Returns true for the name of a folder and of one in it: no other path. */
+static bool is_environment(const char *text_or_null)
+{
+    static const char hex[] = "0123456789abcdef", digits[] = "0123456789";
+    const char *number =
+        text_or_null ? text_or_null + strspn(text_or_null, hex) : "";
+
+    return number - text_or_null == KEY_SIZE && *number == '/'
+           && number[1] >= '1' && number[1] <= '9'
+           && strlen(number + 1) <= NUMBER_MAX
+           && !number[1 + strspn(number + 1, digits)];
+}
+
+static json_t *read_environment(const json_t *said, const char **ret_flaw)
+{
+    json_auto_t *rest = json_deep_copy(said);
+    json_t *environment = json_object_get(said, "environment");
+    json_t *reply;
+
+    *ret_flaw = "environment";
+    if (!is_environment(json_string_value(environment)))
+        return NULL;
+    json_object_del(rest, "environment");
+    reply = read_lists(rest, ret_flaw);
+    if (reply)
+        json_object_set(reply, "environment", environment);
+    return reply;
+}
+
 const download_kind_t packages_kind = {
     .noun = "Packages",
     .worker = "the packages worker",
@@ -143,5 +174,13 @@ const download_kind_t packages_kind = {
     .after_limit =
         "the session has the packages from before it or all of those from "
         "after it: list them to see which",
-    .read_ok = read_ok,
+    .read_ok = read_lists,
+};
+
+const download_kind_t preinstall_kind = {
+    .noun = "Packages",
+    .worker = "the packages worker",
+    .module = "hearth_downloads.packages.worker",
+    .after_limit = "it is tried again",
+    .read_ok = read_environment,
 };

@@ -5,6 +5,9 @@
 #include "gateway/registry/downloads/download_answer.h"
 
 extern const download_kind_t packages_kind;
+/* The kind of those that make the packages of a profile. Their answer has the
+ * member "environment", KEY/NUMBER, too. */
+extern const download_kind_t preinstall_kind;
 
 /* Both return true for a text that an answer may have as that. */
 bool packages_answer_is_name(const char *text_or_null);

@@ -129,38 +129,53 @@ static json_t *describe_judging(const profile_packages_t *packages)
                      "offline", packages->is_offline);
 }
 
-/* Returns what the worker gets (docs/design/PROTOCOL.downloads.md). */
-static json_t *describe(const packages_jobs_t *self,
-                        const session_entry_t *entry, const json_t *content)
+json_t *packages_jobs_describe(const registry_parts_t *parts,
+                               const profile_t *profile,
+                               const profile_packages_t *packages,
+                               const json_t *content)
 {
-    const options_t *options = self->parts->options;
-    const profile_t *profile = entry->profile;
-    const profile_packages_t *packages = &entry->rules.packages;
-    const packages_folder_t *place = self->parts->packages_folder;
+    const options_t *options = parts->options;
+    const packages_folder_t *place = parts->packages_folder;
     const json_t *names = json_object_get(content, "names");
-    cleanup_free char *folder = packages_folder_session(place, entry->packages);
     /* If the program does not exist, the worker reports it. */
     cleanup_free char *uv = options->packages_uv
                                 ? mem_text(options->packages_uv)
                                 : packages_place_uv(options, profile);
-    json_t *job = download_job_new(self->parts, profile,
-                                   download_job_text(content, "order"),
-                                   packages_folder_work(place));
+    json_t *job =
+        download_job_new(parts, profile, download_job_text(content, "order"),
+                         packages_folder_work(place));
 
     json_object_update_new(
-        job, json_pack("{s:o,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:I,s:s}", "names",
-                       names ? json_deep_copy(names) : json_array(), "session",
-                       folder, "index", packages->index, "hosts",
-                       download_job_list(packages->hosts), "allow",
-                       download_job_list(packages->allow), "deny",
-                       download_job_list(packages->deny), "cooldown",
-                       (json_int_t) (packages->cooldown_ms / 1000), "max_bytes",
-                       (json_int_t) packages->max_bytes, "max_files",
-                       (json_int_t) packages->max_files, "uv", uv ? uv : ""));
+        job,
+        json_pack("{s:o,s:s,s:o,s:o,s:o,s:I,s:I,s:I,s:s}", "names",
+                  names ? json_deep_copy(names) : json_array(), "index",
+                  packages->index, "hosts", download_job_list(packages->hosts),
+                  "allow", download_job_list(packages->allow), "deny",
+                  download_job_list(packages->deny), "cooldown",
+                  (json_int_t) (packages->cooldown_ms / 1000), "max_bytes",
+                  (json_int_t) packages->max_bytes, "max_files",
+                  (json_int_t) packages->max_files, "uv", uv ? uv : ""));
     json_object_update_new(job, describe_cache(&profile->packages));
     json_object_update_new(job, describe_judging(packages));
-    download_job_add_own(job, LOWERING_PACKAGES, entry->rules.own_packages);
     recorded_result_pin_packages(content, job);
+    return job;
+}
+
+/* Returns what the worker of a session gets
+ * (docs/design/PROTOCOL.downloads.md). */
+static json_t *describe(const packages_jobs_t *self,
+                        const session_entry_t *entry, const json_t *content)
+{
+    cleanup_free char *folder =
+        packages_folder_session(self->parts->packages_folder, entry->packages);
+    json_t *job = packages_jobs_describe(self->parts, entry->profile,
+                                         &entry->rules.packages, content);
+
+    json_object_set_new(job, "session", json_string(folder));
+    download_job_add_own(job, LOWERING_PACKAGES, entry->rules.own_packages);
+    if (entry->launch.preinstalled)
+        json_object_set_new(job, "preinstalled",
+                            json_string(entry->launch.preinstalled));
     return job;
 }
 
@@ -259,17 +274,13 @@ static bool is_remove(const json_t *content)
     return strcmp(download_job_text(content, "order"), "remove") == 0;
 }
 
-/* Adds the users and passwords of the index to a job that may ask it. Returns
- * the error if none can be used. A package is removed without them: what stays
- * comes from the cache. */
-static json_t *add_credentials(const session_entry_t *entry, json_t *job)
+json_t *packages_jobs_add_credentials(const profile_t *profile, json_t *job)
 {
-    const profile_t *profile = entry->profile;
     json_t *list = NULL;
     fault_t fault;
 
-    if (!profile->packages.credentials || entry->rules.packages.is_offline
-        || is_list(job))
+    if (!profile->packages.credentials
+        || json_is_true(json_object_get(job, "offline")) || is_list(job))
         return NULL;
     if (packages_credentials_read(profile, &list, &fault) < 0)
         return is_remove(job) ? NULL
@@ -292,7 +303,7 @@ static void take(packages_jobs_t *self, const session_entry_t *entry,
 
     if (!error) {
         job = describe(self, entry, content);
-        error = add_credentials(entry, job);
+        error = packages_jobs_add_credentials(entry->profile, job);
     }
     if (error && download_asker_is_code(taken) && are_names(names))
         note_refusal(self, entry, content, error);

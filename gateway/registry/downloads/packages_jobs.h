@@ -21,6 +21,19 @@ packages_jobs_t *packages_jobs_new(const registry_parts_t *parts,
 void packages_jobs_destroy(packages_jobs_t **self_p);
 #define cleanup_packages_jobs CLEANUP(packages_jobs_destroy)
 
+/* Returns a job with packages of the profile, as its worker gets it; the caller
+ * owns it, and adds `session`. `packages` has the rules: the profile's, perhaps
+ * lowered for a session. `content` has the order, the names, and perhaps what
+ * was recorded. */
+json_t *packages_jobs_describe(const registry_parts_t *parts,
+                               const profile_t *profile,
+                               const profile_packages_t *packages,
+                               const json_t *content);
+/* Adds the users and passwords of the index to a job that may ask it. Returns
+ * the error, the caller's, if none can be used; else NULL. A package is removed
+ * without them: what stays comes from the cache. */
+json_t *packages_jobs_add_credentials(const profile_t *profile, json_t *job);
+
 /* Takes a packages_request, and answers it when its job is done. */
 void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
                          message_t **request_p);

@@ -96,6 +96,7 @@ static void announce(const session_entry_t *entry, int status_fd,
             resources->group ? mem_text(cgroup_name(resources->group)) : NULL,
         .packages =
             launch->packages ? mem_text(entry->profile->packages.shown) : NULL,
+        .preinstalled = mem_text(entry->launch.preinstalled),
     };
     mailbox_line_send(entry->line, command);
 }

@@ -6,20 +6,21 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/registry/launch/launch_outcome.h"
 #include "gateway/registry/launch/launch_request.h"
+#include "gateway/registry/launch/preparation.h"
 #include "gateway/registry/launch/zygote_slot.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* A profile and its zygote. */
 typedef struct {
-    launcher_t *launcher; /* borrowed */
-    zygote_slot_t *slot;  /* owned */
-    zygote_t *zygote;     /* owned; NULL between two zygotes */
+    launcher_t *launcher;       /* borrowed */
+    zygote_slot_t *slot;        /* owned */
+    zygote_t *zygote;           /* owned; NULL between two zygotes */
+    preparation_t *preparation; /* owned; of its preinstalled packages */
+    int timer; /* after which they are asked for again; 0: none */
 } profile_state_t;
 
 struct launcher {
@@ -47,17 +48,6 @@ void launcher_forget(launcher_t *self, session_entry_t *entry)
     zygote_slot_forget(find_state(self, entry->profile)->slot, entry);
 }
 
-static void fail_launch(launcher_t *self, session_entry_t *entry,
-                        const char *text)
-{
-    launcher_forget(self, entry);
-    audit_writer_note(
-        self->needs.audit, "fork", entry->id, "failed",
-        json_pack("{s:s,s:s}", "profile", entry->profile->name, "text", text));
-    mailbox_line_send(entry->line,
-                      session_command_new_text(SESSION_FAILED, 0, text));
-}
-
 static int launch(launcher_t *self, session_entry_t *entry, fault_t *fault)
 {
     const launch_request_needs_t needs = {
@@ -69,10 +59,10 @@ static int launch(launcher_t *self, session_entry_t *entry, fault_t *fault)
     profile_state_t *state = find_state(self, entry->profile);
     int r;
 
-    if (!state->zygote)
-        return fault_set(fault, ECHILD, "profile %s cannot start: %s",
-                         entry->profile->name, zygote_slot_fault(state->slot));
     zygote_slot_launch(state->slot, entry, ++self->counter);
+    free(entry->launch.preinstalled);
+    entry->launch.preinstalled =
+        mem_text(preparation_folder(state->preparation));
     r = launch_request_send(&needs, state->zygote, entry, self->counter, fault);
     /* Handles the end of a zygote. Its last message is still to be read, and
      * decides over the launches under way. */
@@ -88,27 +78,16 @@ void launcher_launch(launcher_t *self, session_entry_t *entry)
     if (!state->zygote && zygote_slot_comes_back(state->slot)
         && !session_table_is_closing(self->needs.table))
         zygote_slot_park(state->slot, entry);
+    else if (!state->zygote)
+        launch_outcome_without_zygote(self->needs.audit, state->slot, entry);
     else if (launch(self, entry, &fault) < 0)
-        fail_launch(self, entry, fault.text);
+        launch_outcome_failed(self->needs.audit, state->slot, entry,
+                              fault.text);
 }
 
 static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg);
 
-/* Fails the waiting launches, with the reason why there is no zygote. */
-static void give_up(profile_state_t *state)
-{
-    session_entry_t *entry;
-
-    while ((entry = zygote_slot_take_parked(state->slot))) {
-        cleanup_free char *text =
-            mem_format("profile %s cannot start: %s", entry->profile->name,
-                       zygote_slot_fault(state->slot));
-
-        fail_launch(state->launcher, entry, text);
-    }
-}
-
-static void start(profile_state_t *state)
+static void start_zygote(profile_state_t *state)
 {
     launcher_t *self = state->launcher;
     const profile_t *profile = zygote_slot_profile(state->slot);
@@ -117,12 +96,13 @@ static void start(profile_state_t *state)
     fault_t fault;
 
     if (zygote_new(profile, self->needs.package_folder,
+                   preparation_folder(state->preparation),
                    launch_users_of_zygotes(self->needs.users), &state->zygote,
                    &fault)
         < 0) {
         log_error("profile=%s %s", profile->name, fault.text);
         zygote_slot_on_refused(state->slot, fault.text);
-        give_up(state);
+        launch_outcome_give_up(state->launcher->needs.audit, state->slot);
         return;
     }
     zygote_slot_on_started(state->slot, clock_monotonic_ms());
@@ -131,6 +111,51 @@ static void start(profile_state_t *state)
     zloop_poller_set_tolerant(self->needs.loop, &item);
     while ((entry = zygote_slot_take_parked(state->slot)))
         launcher_launch(self, entry);
+}
+
+static int on_retry(zloop_t *loop, int timer, void *arg);
+
+static void end_timer(profile_state_t *state)
+{
+    if (state->timer)
+        zloop_timer_end(state->launcher->needs.loop, state->timer);
+    state->timer = 0;
+}
+
+static void fail_prepared(profile_state_t *state, const char *fault,
+                          bool is_refused)
+{
+    cleanup_free char *text = mem_format("packages/preinstall: %s", fault);
+    int64_t pause = zygote_slot_on_unprepared(state->slot, is_refused, text);
+
+    log_error("profile=%s cannot start: %s",
+              zygote_slot_profile(state->slot)->name, text);
+    preparation_on_fault(state->preparation);
+    launch_outcome_give_up(state->launcher->needs.audit, state->slot);
+    end_timer(state);
+    state->timer = zloop_timer(state->launcher->needs.loop, (size_t) pause, 1,
+                               on_retry, state);
+}
+
+static void prepare(profile_state_t *state)
+{
+    const launcher_needs_t *needs = &state->launcher->needs;
+    fault_t fault;
+
+    end_timer(state);
+    zygote_slot_on_preparing(state->slot);
+    if (needs->ops->prepare(needs->arg, zygote_slot_profile(state->slot),
+                            &fault)
+        < 0)
+        fail_prepared(state, fault.text, false);
+}
+
+static void start(profile_state_t *state)
+{
+    if (preparation_start(state->preparation))
+        prepare(state);
+    else
+        start_zygote(state);
 }
 
 static void end_zygote(profile_state_t *state)
@@ -159,28 +184,12 @@ static int on_retry(zloop_t *loop, int timer, void *arg)
     profile_state_t *state = arg;
 
     (void) loop;
-    (void) timer;
-    if (!state->zygote
+    if (timer == state->timer)
+        state->timer = 0;
+    if (!state->zygote && !preparation_is_running(state->preparation)
         && !session_table_is_closing(state->launcher->needs.table))
         start(state);
     return 0;
-}
-
-/* Ends the launches that the zygote was asked for. They are repeated if the
- * next zygote is expected soon. */
-static void settle_launches(profile_state_t *state, const char *text)
-{
-    session_entry_t *entry;
-
-    while ((entry = zygote_slot_first_launch(state->slot))) {
-        if (!zygote_slot_comes_back(state->slot)) {
-            fail_launch(state->launcher, entry, text);
-            continue;
-        }
-        launcher_forget(state->launcher, entry);
-        mailbox_line_send(entry->line,
-                          session_command_new_text(SESSION_AGAIN, 0, text));
-    }
 }
 
 static void end_zygote_slot(profile_state_t *state, const char *text)
@@ -191,7 +200,7 @@ static void end_zygote_slot(profile_state_t *state, const char *text)
     audit_writer_note(state->launcher->needs.audit, "zygote", "", "gone",
                       json_pack("{s:s,s:s}", "profile", profile, "text", text));
     end_zygote(state);
-    settle_launches(state, text);
+    launch_outcome_settle(state->launcher->needs.audit, state->slot, text);
 }
 
 static void on_gone(profile_state_t *state, const zygote_result_t *answer)
@@ -200,51 +209,12 @@ static void on_gone(profile_state_t *state, const zygote_result_t *answer)
         zygote_slot_on_gone(state->slot, answer->is_explained, answer->text);
 
     end_zygote_slot(state, answer->text);
+    if (answer->is_explained) /* the reason may be that its folder is gone */
+        preparation_forget(state->preparation);
     if (!zygote_slot_comes_back(state->slot))
-        give_up(state);
+        launch_outcome_give_up(state->launcher->needs.audit, state->slot);
     zloop_timer(state->launcher->needs.loop, (size_t) pause, 1, on_retry,
                 state);
-}
-
-/* Ends a kernel whose session has gone meanwhile. */
-static void end_orphan(const zygote_result_t *answer)
-{
-    if (answer->pidfd < 0)
-        return;
-    (void) syscall(SYS_pidfd_send_signal, answer->pidfd, SIGKILL, NULL, 0);
-    close(answer->pidfd);
-}
-
-static void on_launched(profile_state_t *state, const zygote_result_t *answer)
-{
-    launcher_t *self = state->launcher;
-    session_entry_t *entry = zygote_slot_find(state->slot, answer->number);
-    session_command_t *command;
-
-    if (!entry) {
-        end_orphan(answer);
-        return;
-    }
-    launcher_forget(self, entry);
-    audit_writer_note(self->needs.audit, "fork", entry->id, "ok",
-                      json_pack("{s:s,s:i,s:I}", "profile",
-                                entry->profile->name, "pid", (int) answer->pid,
-                                "host_uid", (json_int_t) entry->host_uid));
-    command = session_command_new(SESSION_LAUNCHED, 0);
-    command->launched =
-        (session_launched_t){.pid = answer->pid, .pidfd = answer->pidfd};
-    /* The kernel starts on that processor; without this the system could wake
-     * the session's thread there. */
-    mailbox_line_keep_off(entry->line, answer->processor);
-    mailbox_line_send(entry->line, command);
-}
-
-static void on_failed(profile_state_t *state, const zygote_result_t *answer)
-{
-    session_entry_t *entry = zygote_slot_find(state->slot, answer->number);
-
-    if (entry)
-        fail_launch(state->launcher, entry, answer->text);
 }
 
 static void on_ready(profile_state_t *state, const zygote_result_t *answer)
@@ -275,12 +245,14 @@ static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg)
             on_ready(state, &answer);
             break;
         case ZYGOTE_LAUNCHED:
-            on_launched(state, &answer);
+            launch_outcome_launched(state->launcher->needs.audit, state->slot,
+                                    &answer);
             zygote_slot_on_forked(state->slot);
             replace_worn(state);
             break;
         case ZYGOTE_FAILED:
-            on_failed(state, &answer);
+            launch_outcome_refused(state->launcher->needs.audit, state->slot,
+                                   &answer);
             break;
         case ZYGOTE_GONE:
             on_gone(state, &answer);
@@ -300,9 +272,16 @@ launcher_t *launcher_new(const launcher_needs_t *needs)
     for (size_t i = 0; i < count; i++) {
         self->profiles[i].launcher = self;
         self->profiles[i].slot = zygote_slot_new(needs->options->profiles[i]);
-        start(&self->profiles[i]);
+        self->profiles[i].preparation =
+            preparation_new(needs->options->profiles[i]);
     }
     return self;
+}
+
+void launcher_start(launcher_t *self)
+{
+    for (size_t i = 0; i < self->needs.options->profile_count; i++)
+        start(&self->profiles[i]);
 }
 
 void launcher_destroy(launcher_t **self_p)
@@ -314,18 +293,21 @@ void launcher_destroy(launcher_t **self_p)
     for (size_t i = 0; i < self->needs.options->profile_count; i++) {
         zygote_destroy(&self->profiles[i].zygote);
         zygote_slot_destroy(&self->profiles[i].slot);
+        preparation_destroy(&self->profiles[i].preparation);
     }
     free(self->profiles);
     free(self);
     *self_p = NULL;
 }
 
-/* Starts a new zygote. Requests from now on wait in its socket. */
-static void renew(profile_state_t *state)
+/* Starts a new zygote. Requests from now on wait in its socket, or for its
+ * packages, which depend on what is on disk. */
+static void renew(profile_state_t *state, const char *why)
 {
-    static const char why[] = "the environment on disk has changed";
     launcher_t *self = state->launcher;
 
+    if (!preparation_is_running(state->preparation))
+        preparation_forget(state->preparation);
     self->needs.ops->renewed(self->needs.arg, zygote_slot_profile(state->slot));
     zygote_slot_set_changing(state->slot, false);
     if (!state->zygote)
@@ -335,12 +317,14 @@ static void renew(profile_state_t *state)
     start(state);
 }
 
+static const char on_disk[] = "the environment on disk has changed";
+
 void launcher_on_stale(launcher_t *self, const session_entry_t *entry)
 {
     profile_state_t *state = find_state(self, entry->profile);
 
     if (zygote_slot_made(state->slot, entry))
-        renew(state);
+        renew(state, on_disk);
 }
 
 /* Looks for a changed environment. An installation takes a while: the zygote is
@@ -357,8 +341,80 @@ void launcher_look(launcher_t *self)
             self->needs.ops->renewed(self->needs.arg,
                                      zygote_slot_profile(state->slot));
         } else if (change == ZYGOTE_CHANGED) {
-            renew(state);
+            renew(state, on_disk);
         }
+    }
+}
+
+void launcher_prepared(launcher_t *self, const profile_t *profile,
+                       const char *folder)
+{
+    profile_state_t *state = find_state(self, profile);
+
+    if (!preparation_is_running(state->preparation)
+        || session_table_is_closing(self->needs.table))
+        return;
+    preparation_on_folder(state->preparation, folder);
+    log_notice("profile=%s preinstalled=%s", profile->name, folder);
+    start_zygote(state);
+    self->needs.ops->prepared(self->needs.arg, profile);
+}
+
+void launcher_unprepared(launcher_t *self, const profile_t *profile,
+                         const char *fault, bool is_refused)
+{
+    profile_state_t *state = find_state(self, profile);
+
+    if (!preparation_is_running(state->preparation)
+        || session_table_is_closing(self->needs.table))
+        return;
+    fail_prepared(state, fault, is_refused);
+    self->needs.ops->prepared(self->needs.arg, profile);
+}
+
+bool launcher_is_preparing(const launcher_t *self, const profile_t *profile)
+{
+    return preparation_is_running(find_state(self, profile)->preparation);
+}
+
+const char *launcher_lacks_packages(const launcher_t *self,
+                                    const profile_t *profile)
+{
+    const profile_state_t *state = find_state(self, profile);
+
+    return preparation_is_vain(state->preparation)
+               ? zygote_slot_fault(state->slot)
+               : NULL;
+}
+
+const char *launcher_preinstalled(const launcher_t *self,
+                                  const profile_t *profile)
+{
+    return preparation_folder(find_state(self, profile)->preparation);
+}
+
+/* Asks for other packages. The old zygote ends: from now on no session is to
+ * have what the operator has taken out. */
+static void change_packages(profile_state_t *state)
+{
+    launcher_t *self = state->launcher;
+    const profile_t *profile = zygote_slot_profile(state->slot);
+
+    end_timer(state);
+    preparation_forget(state->preparation);
+    if (state->zygote)
+        renew(state, "packages/preinstall has changed");
+    else
+        start(state);
+    if (!preparation_is_running(state->preparation))
+        self->needs.ops->prepared(self->needs.arg, profile);
+}
+
+void launcher_reload(launcher_t *self)
+{
+    for (size_t i = 0; i < self->needs.options->profile_count; i++) {
+        if (preparation_is_outdated(self->profiles[i].preparation))
+            change_packages(&self->profiles[i]);
     }
 }
 
@@ -382,16 +438,17 @@ static json_t *list_preload(const profile_t *profile)
 json_t *launcher_describe(const launcher_t *self, const profile_t *profile)
 {
     const profile_state_t *state = find_state(self, profile);
-    const char *name = !state->zygote                   ? "failed"
-                       : zygote_is_ready(state->zygote) ? "ready"
-                                                        : "warming";
+    bool is_failed =
+        !state->zygote && !preparation_is_running(state->preparation);
+    bool is_ready = state->zygote && zygote_is_ready(state->zygote);
+    const char *name = is_failed ? "failed" : is_ready ? "ready" : "warming";
     json_t *model = json_pack("{s:s,s:b,s:s,s:s,s:o,s:s}", "name",
                               profile->name, "notebook_folder",
                               profile->gives_folder, "python", profile->python,
                               "python_version", zygote_slot_python(state->slot),
                               "preload", list_preload(profile), "state", name);
 
-    if (!state->zygote)
+    if (is_failed)
         json_object_set_new(model, "fault",
                             json_string(zygote_slot_fault(state->slot)));
     return model;

@@ -19,6 +19,11 @@ typedef struct {
     /* The profile's zygote is being replaced, because its environment on disk
      * has changed: sessions that it made are out of date. */
     void (*renewed)(void *arg, const profile_t *profile);
+    /* Asks for the profile's preinstalled packages, instead of what was asked
+     * before: the answer is a call of launcher_prepared. */
+    int (*prepare)(void *arg, const profile_t *profile, fault_t *fault);
+    /* The profile's preparation is over: requests for it can go on. */
+    void (*prepared)(void *arg, const profile_t *profile);
 } launcher_ops_t;
 
 /* The parts that the launcher uses; all borrowed. */
@@ -35,8 +40,10 @@ typedef struct {
     void *arg; /* of ops */
 } launcher_needs_t;
 
-/* Starts the zygotes. One that cannot be started is tried again later. */
 launcher_t *launcher_new(const launcher_needs_t *needs);
+/* Starts the zygotes. One that cannot be started is tried again later. A
+ * profile's preinstalled packages are made before its zygote starts. */
+void launcher_start(launcher_t *self);
 /* Ends the zygotes; kernels live on. */
 void launcher_destroy(launcher_t **self_p);
 #define cleanup_launcher CLEANUP(launcher_destroy)
@@ -52,6 +59,25 @@ void launcher_forget(launcher_t *self, session_entry_t *entry);
 /* Renews zygotes whose environment was changed on disk. Called once a second.
  */
 void launcher_look(launcher_t *self);
+/* Takes the folder of the profile's preinstalled packages, and starts its
+ * zygote. */
+void launcher_prepared(launcher_t *self, const profile_t *profile,
+                       const char *folder);
+/* Takes why there are none: the profile has no sessions. `is_refused`: it would
+ * be refused again. */
+void launcher_unprepared(launcher_t *self, const profile_t *profile,
+                         const char *fault, bool is_refused);
+/* Returns true while they are made: requests for sessions wait. */
+bool launcher_is_preparing(const launcher_t *self, const profile_t *profile);
+/* Returns why they cannot be had, borrowed; NULL if that is not so. */
+const char *launcher_lacks_packages(const launcher_t *self,
+                                    const profile_t *profile);
+/* Returns their folder, borrowed; NULL if it is not known. */
+const char *launcher_preinstalled(const launcher_t *self,
+                                  const profile_t *profile);
+/* The configuration was read again: asks for packages that it names anew, and
+ * again for those that could not be had. */
+void launcher_reload(launcher_t *self);
 /* Notes that the session's kernel found its environment changed on disk: renews
  * the zygote that it came from, unless that was done. */
 void launcher_on_stale(launcher_t *self, const session_entry_t *entry);

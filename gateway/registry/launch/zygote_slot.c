@@ -13,7 +13,7 @@ struct zygote_slot {
     bool is_there;            /* a zygote was started and has not ended */
     bool comes_back;          /* launches wait for the next zygote */
     bool is_changing;         /* its environment on disk is being changed */
-    char fault[512];          /* why the last one ended */
+    char fault[1024];         /* why the last one ended */
     char python[64];          /* version of the one that is ready */
     unsigned failures;        /* in a row */
     int64_t born_ms;          /* monotonic; start of the one that is there */
@@ -58,6 +58,13 @@ bool zygote_slot_comes_back(const zygote_slot_t *self)
     return self->comes_back;
 }
 
+/* Returns the pause before the next start. */
+static int64_t pause_ms(const zygote_slot_t *self)
+{
+    return (int64_t) ZYGOTE_SLOT_RETRY_MS
+           << (self->failures < DOUBLINGS_MAX ? self->failures : DOUBLINGS_MAX);
+}
+
 void zygote_slot_on_started(zygote_slot_t *self, int64_t now_ms)
 {
     self->is_there = true;
@@ -72,6 +79,18 @@ void zygote_slot_on_refused(zygote_slot_t *self, const char *fault)
     snprintf(self->fault, sizeof self->fault, "%s", fault);
     self->failures++;
     self->comes_back = false;
+}
+
+void zygote_slot_on_preparing(zygote_slot_t *self)
+{
+    self->comes_back = true;
+}
+
+int64_t zygote_slot_on_unprepared(zygote_slot_t *self, bool is_refused,
+                                  const char *fault)
+{
+    zygote_slot_on_refused(self, fault);
+    return is_refused ? ZYGOTE_SLOT_REFUSED_MS : pause_ms(self);
 }
 
 void zygote_slot_on_ready(zygote_slot_t *self, const char *python)
@@ -100,15 +119,13 @@ int64_t zygote_slot_on_gone(zygote_slot_t *self, bool is_explained,
                             const char *why)
 {
     bool was_ready = self->python[0] != '\0';
-    unsigned doublings;
 
     self->failures = was_ready ? 0 : self->failures + 1;
     self->comes_back =
         was_ready
         || (!is_explained && self->failures < ZYGOTE_SLOT_FAILURES_MAX);
     zygote_slot_on_replaced(self, why);
-    doublings = self->failures < DOUBLINGS_MAX ? self->failures : DOUBLINGS_MAX;
-    return (int64_t) ZYGOTE_SLOT_RETRY_MS << doublings;
+    return pause_ms(self);
 }
 
 /* Returns true if the zygote is spent: its sessions share a layout of addresses

@@ -10,7 +10,8 @@
 #include "kernels/profile.h"
 
 #define ZYGOTE_SLOT_RETRY_MS     2000 /* the first pause before another start */
-#define ZYGOTE_SLOT_FAILURES_MAX 3    /* in a row; then launches fail at once */
+#define ZYGOTE_SLOT_REFUSED_MS   (3600 * 1000) /* after a refusal of packages */
+#define ZYGOTE_SLOT_FAILURES_MAX 3 /* in a row; then launches fail at once */
 
 typedef struct zygote_slot zygote_slot_t;
 
@@ -31,6 +32,14 @@ bool zygote_slot_comes_back(const zygote_slot_t *self);
  * waiting launches. */
 void zygote_slot_on_started(zygote_slot_t *self, int64_t now_ms);
 void zygote_slot_on_refused(zygote_slot_t *self, const char *fault);
+/* Notes that the packages are made that the next zygote needs: launches wait
+ * for it. */
+void zygote_slot_on_preparing(zygote_slot_t *self);
+/* Notes that there are none, which fails the waiting launches. Returns the
+ * milliseconds until they are tried again. `is_refused`: nothing but time or
+ * the operator changes that. */
+int64_t zygote_slot_on_unprepared(zygote_slot_t *self, bool is_refused,
+                                  const char *fault);
 /* Notes that the zygote is warm, and which Python it has. */
 void zygote_slot_on_ready(zygote_slot_t *self, const char *python);
 void zygote_slot_on_forked(zygote_slot_t *self);

@@ -20,6 +20,7 @@
 #include "gateway/registry/core/session_feed.h"
 #include "gateway/registry/downloads/fetch_jobs.h"
 #include "gateway/registry/downloads/packages_jobs.h"
+#include "gateway/registry/downloads/preinstall.h"
 #include "gateway/registry/launch/cgroup_sweep.h"
 #include "gateway/registry/launch/launcher.h"
 #include "gateway/registry/launch/pool.h"
@@ -88,6 +89,7 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     if (session_table_is_closing(self->parts.table))
         return 0;
     launcher_look(self->parts.launcher);
+    preinstall_look(self->parts.preinstall);
     tool_servers_look(self->parts.tool_servers, clock_monotonic_ms());
     pool_tick(self->parts.pool, clock_monotonic_ms());
     return 0;
@@ -102,6 +104,7 @@ static void stop(void *arg, bool ends_sessions)
                                             == OPTIONS_STOP_END);
     create_stop(self->parts.create);
     packages_jobs_stop(self->parts.packages);
+    preinstall_stop(self->parts.preinstall);
     fetch_jobs_stop(self->parts.fetches);
 }
 
@@ -123,6 +126,7 @@ static json_t *reload(void *arg)
                                 json_object_get(reply, "changed"), "renewed",
                                 json_object_get(reply, "renewed"), "restart",
                                 json_object_get(reply, "restart")));
+    launcher_reload(parts->launcher);
     if (json_array_size(json_object_get(reply, "changed"))) {
         pool_drain(parts->pool, NULL);
         create_next(parts->create);
@@ -174,6 +178,7 @@ void registry_destroy(registry_t **self_p)
     closing_destroy(&self->closing);
     management_api_destroy(&parts->management_api);
     fetch_jobs_destroy(&parts->fetches);
+    preinstall_destroy(&parts->preinstall);
     packages_jobs_destroy(&parts->packages);
     tool_servers_destroy(&parts->tool_servers);
     retention_destroy(&self->parts.retention);
@@ -218,9 +223,25 @@ static void on_renewed(void *arg, const profile_t *profile)
     pool_drain(parts->pool, profile);
 }
 
+static int on_prepare(void *arg, const profile_t *profile, fault_t *fault)
+{
+    const registry_parts_t *parts = arg;
+
+    return preinstall_ask(parts->preinstall, profile, fault);
+}
+
+static void on_prepared(void *arg, const profile_t *profile)
+{
+    const registry_parts_t *parts = arg;
+
+    preinstall_look_soon(parts->preinstall);
+    create_go_on(parts->create, profile);
+}
+
 static void start_launcher(registry_t *self)
 {
-    static const launcher_ops_t launcher_ops = {.renewed = on_renewed};
+    static const launcher_ops_t launcher_ops = {
+        .renewed = on_renewed, .prepare = on_prepare, .prepared = on_prepared};
     registry_parts_t *parts = &self->parts;
     const launcher_needs_t needs = {
         .options = parts->options,
@@ -236,6 +257,7 @@ static void start_launcher(registry_t *self)
     };
 
     parts->launcher = launcher_new(&needs);
+    launcher_start(parts->launcher);
 }
 
 static int make_folders(registry_parts_t *parts, fault_t *fault)
@@ -286,6 +308,7 @@ static int make_parts(registry_t *self, fault_t *fault)
     parts->pool = pool_new(parts->loop, options, parts->table, parts->capacity,
                            &create_pool_source, parts->create);
     parts->packages = packages_jobs_new(parts, self->package_folder);
+    parts->preinstall = preinstall_new(parts, self->package_folder);
     parts->fetches = fetch_jobs_new(parts, self->package_folder);
     parts->management_api = management_api_new(parts);
     self->closing =

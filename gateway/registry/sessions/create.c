@@ -245,12 +245,33 @@ static const profile_t *find_profile(const create_t *self,
     return options_profile(self->parts->options, name);
 }
 
+/* Has the request wait until the profile's packages are made. */
+static void hold(create_t *self, const profile_t *profile,
+                 message_t **request_p, int64_t asked_us)
+{
+    if (has_room(self, NULL))
+        create_queue_hold(self->queue, request_p, profile, asked_us);
+    else
+        refuse(self, request_p, STATS_STARTS, describe_busy(self));
+}
+
 static void make(create_t *self, json_t *content, message_t **request_p,
                  int64_t asked_us)
 {
     const profile_t *profile = find_profile(self, content);
+    const launcher_t *launcher = self->parts->launcher;
+    const char *fault =
+        profile ? launcher_lacks_packages(launcher, profile) : NULL;
 
-    if (!profile || !hand_out(self, profile, content, request_p, asked_us))
+    if (fault)
+        management_answer(self->parts->management, request_p,
+                          management_error("SessionNotStarted",
+                                           GATEWAY_EXIT_FAILED,
+                                           "profile %s cannot start: %s",
+                                           profile->name, fault));
+    else if (profile && launcher_is_preparing(launcher, profile))
+        hold(self, profile, request_p, asked_us);
+    else if (!profile || !hand_out(self, profile, content, request_p, asked_us))
         fork_one(self, content, request_p, asked_us);
 }
 
@@ -307,6 +328,12 @@ void create_next(create_t *self)
             return;
         make(self, content, &request, asked_us);
     }
+}
+
+void create_go_on(create_t *self, const profile_t *profile)
+{
+    create_queue_release(self->queue, profile);
+    create_next(self);
 }
 
 static bool is_ready(void *arg, const profile_t *profile)

@@ -30,6 +30,9 @@ void create_again(create_t *self, json_t *content, message_t **request_p);
 /* Called when a start is over, or a session was removed: starts sessions for
  * requests that wait, as far as permitted. */
 void create_next(create_t *self);
+/* The profile has its packages, or cannot have them: requests that wait for it
+ * go on. */
+void create_go_on(create_t *self, const profile_t *profile);
 /* Refuses the requests that wait, because the gateway stops. */
 void create_stop(create_t *self);
 /* Counts how long a start took, for the advice when to try again. */

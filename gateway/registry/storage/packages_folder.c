@@ -9,6 +9,9 @@
 #include "gateway/registry/storage/worker_folder.h"
 #include "gateway/session/lifecycle/packages_token.h"
 
+#include <sodium.h>
+
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +21,17 @@
 
 #define SESSIONS_MODE  0311 /* without `r`, so that names cannot be listed */
 #define DISCARDED_MODE 0700
+#define PROFILES_MODE  0755
 #define MOVES_MAX      100 /* tries to move a folder aside */
+#define NAME_BYTES     16
 
 struct packages_folder {
-    char *top;          /* owned; packages/dir */
-    char *sessions;     /* owned */
-    char *work;         /* owned */
+    char *top;      /* owned; packages/dir */
+    char *sessions; /* owned */
+    char *work;     /* owned */
+    char *profiles; /* owned */
+    char *gateway;  /* owned; this gateway's folder in it */
+    worker_folder_t worker;
     char *discarded;    /* owned */
     remover_t *remover; /* owned; NULL until there is something to remove */
 };
@@ -36,6 +44,8 @@ void packages_folder_destroy(packages_folder_t **self_p)
         return;
     remover_destroy(&self->remover);
     free(self->discarded);
+    free(self->gateway);
+    free(self->profiles);
     free(self->work);
     free(self->sessions);
     free(self->top);
@@ -58,8 +68,7 @@ static int take_back(const char *path, uid_t uv_uid,
 static int make_all(const packages_folder_t *self,
                     const packages_owners_t *owners, fault_t *fault)
 {
-    const worker_folder_t worker =
-        worker_folder_of("packages/dir", owners->zygotes);
+    const worker_folder_t worker = self->worker;
     int r;
 
     /* The worker, which may be root, keeps its own files in it. uv's sandbox
@@ -98,6 +107,20 @@ static void remove_soon(packages_folder_t *self)
     remover_run(self->remover);
 }
 
+/* Returns the path of the folder of the gateway that has this state folder. */
+static char *name_gateway(const char *profiles, const char *state_dir)
+{
+    cleanup_free char *real = realpath(state_dir, NULL);
+    const char *path = real ? real : state_dir;
+    unsigned char hash[NAME_BYTES];
+    char name[2 * NAME_BYTES + 1];
+
+    crypto_generichash(hash, sizeof hash, (const unsigned char *) path,
+                       strlen(path), NULL, 0);
+    sodium_bin2hex(name, sizeof name, hash, sizeof hash);
+    return mem_format("%s/%s", profiles, name);
+}
+
 int packages_folder_new(const options_t *options,
                         const packages_owners_t *owners,
                         packages_folder_t **ret_folder, fault_t *fault)
@@ -110,6 +133,9 @@ int packages_folder_new(const options_t *options,
     self->sessions = mem_format("%s/sessions", self->top);
     self->work = mem_format("%s/work", self->top);
     self->discarded = mem_format("%s/discarded", self->top);
+    self->profiles = mem_format("%s/profiles", self->top);
+    self->gateway = name_gateway(self->profiles, options->state_dir);
+    self->worker = worker_folder_of("packages/dir", owners->zygotes);
     if (is_wanted
         && ((r = make_all(self, owners, fault)) < 0
             || (r = show(self, options, fault)) < 0))
@@ -130,14 +156,12 @@ const char *packages_folder_work(const packages_folder_t *self)
     return self->work;
 }
 
-void packages_folder_discard(packages_folder_t *self, const char *token)
+/* Removes a folder; `name` is its last part. */
+static void discard(packages_folder_t *self, const char *folder,
+                    const char *name)
 {
-    cleanup_free char *folder = NULL, *aside = NULL;
+    cleanup_free char *aside = mem_format("%s/%s", self->discarded, name);
 
-    if (!packages_token_is_valid(token))
-        return;
-    folder = packages_folder_session(self, token);
-    aside = mem_format("%s/%s", self->discarded, token);
     if (access(folder, F_OK) < 0)
         return;
     /* The remover may be removing the folder `discarded` itself. */
@@ -151,4 +175,50 @@ void packages_folder_discard(packages_folder_t *self, const char *token)
             break;
     }
     log_error("packages %s cannot be removed: %s", folder, strerror(errno));
+}
+
+void packages_folder_discard(packages_folder_t *self, const char *token)
+{
+    cleanup_free char *folder = NULL;
+
+    if (!packages_token_is_valid(token))
+        return;
+    folder = packages_folder_session(self, token);
+    discard(self, folder, token);
+}
+
+int packages_folder_profiles(const packages_folder_t *self, char **ret_path,
+                             fault_t *fault)
+{
+    const char *folder = self->gateway;
+    int r;
+
+    if ((r = worker_folder_make(&self->worker, self->profiles, PROFILES_MODE,
+                                fault))
+            < 0
+        || (r = worker_folder_make(&self->worker, folder, PROFILES_MODE, fault))
+               < 0)
+        return r;
+    *ret_path = realpath(folder, NULL);
+    return *ret_path ? 0
+                     : fault_set(fault, errno, "packages/dir: %s: %s", folder,
+                                 strerror(errno));
+}
+
+void packages_folder_sweep(packages_folder_t *self,
+                           bool (*is_used)(void *arg, const char *path),
+                           void *arg)
+{
+    cleanup_free char *real = realpath(self->gateway, NULL);
+    DIR *folder = real ? opendir(real) : NULL;
+    const struct dirent *entry;
+
+    while (folder && (entry = readdir(folder))) {
+        cleanup_free char *path = mem_format("%s/%s", real, entry->d_name);
+
+        if (packages_token_is_valid(entry->d_name) && !is_used(arg, path))
+            discard(self, path, entry->d_name);
+    }
+    if (folder)
+        closedir(folder);
 }

@@ -2,6 +2,8 @@
  *
  *     sessions/TOKEN  the packages of a session. Mode 0311: a user that is not
  *                     root enters what it knows the name of, and lists nothing.
+ *     profiles/GATEWAY/KEY  packages that all sessions of a profile have; the
+ *                     gateway of one state folder makes, uses and removes them
  *     work            the cache and the workspace of the packages worker
  *     discarded       what is being removed
  *
@@ -39,6 +41,15 @@ void packages_folder_destroy(packages_folder_t **self_p);
 char *packages_folder_session(const packages_folder_t *self, const char *token);
 /* Returns the path of the worker's folder, borrowed. */
 const char *packages_folder_work(const packages_folder_t *self);
+/* Makes the folder of the packages of this gateway's profiles; returns its path
+ * without links, for the caller to free. */
+int packages_folder_profiles(const packages_folder_t *self, char **ret_path,
+                             fault_t *fault);
+/* Removes all in it but what `is_used` returns true for; returns at once.
+ * It gets the path of a KEY. */
+void packages_folder_sweep(packages_folder_t *self,
+                           bool (*is_used)(void *arg, const char *path),
+                           void *arg);
 /* Removes a session's packages; returns at once. A text that is no token, such
  * as "", has none. */
 void packages_folder_discard(packages_folder_t *self, const char *token);

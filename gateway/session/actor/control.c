@@ -57,6 +57,8 @@ static void on_launching(session_t *self, session_command_t *command)
     spec->process.has_ids = true;
     free(spec->packages_shown);
     spec->packages_shown = take_ptr(launching->packages);
+    free(spec->process.preinstalled);
+    spec->process.preinstalled = take_ptr(launching->preinstalled);
     launch_begin(self, take_fd(&launching->status_fd),
                  launching->group ? launching->group : "");
 }

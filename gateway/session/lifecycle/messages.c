@@ -54,6 +54,7 @@ static void clear_command(session_command_t *self)
             close(self->launching.status_fd);
         free(self->launching.group);
         free(self->launching.packages);
+        free(self->launching.preinstalled);
         break;
     case SESSION_LAUNCHED:
         if (self->launched.pidfd >= 0)

@@ -50,6 +50,8 @@ typedef struct {
     char *group;    /* owned; name of the control group, or NULL */
     char *packages; /* owned; the gateway's folder of packages that the kernel
                        is shown, or NULL */
+    char *preinstalled; /* owned; the folder of the profile's packages that the
+                           kernel has, or NULL */
 } session_launching_t;
 
 typedef struct {

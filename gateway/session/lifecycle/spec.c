@@ -62,6 +62,7 @@ void session_spec_destroy(session_spec_t **self_p)
     free(self->end.detail);
     free(self->cgroup);
     free(self->packages_shown);
+    free(self->process.preinstalled);
     connection_file_clear(&self->connection);
     free(self);
     *self_p = NULL;
@@ -98,6 +99,7 @@ void session_spec_destroy(session_spec_t **self_p)
     X(connection_file, connection_file)                                        \
     X(cgroup, cgroup)                                                          \
     X(packages_shown, packages_shown)                                          \
+    X(preinstalled, process.preinstalled)                                      \
     X(detail, end.detail)
 
 int session_spec_write(const session_spec_t *self, fault_t *fault)

@@ -47,6 +47,8 @@ typedef struct {
     uid_t host_uid;      /* the payload's; as the gateway sees it */
     uid_t init_uid;      /* pid 1's; 0: the payload's */
     bool has_ids;        /* the two are known: there was a launch */
+    char *preinstalled;  /* owned; the folder of its profile's packages that it
+                            was started with, or NULL */
 } session_process_t;
 
 /* The end of a session that is gone. */

@@ -324,6 +324,56 @@ static void the_pool_waits_for_clients_and_its_zygote(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_begin, rig_end)
 
+static void a_request_waits_for_the_packages_of_its_profile(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    rig_outside.preparing = &fake_profile;
+    ask();
+    ask();
+    DID("");
+    ANSWERS("");
+    assert_int_equal(create_waiting(parts->create), 2);
+    create_next(parts->create);
+    DID("");
+    rig_outside.preparing = NULL;
+    create_go_on(parts->create, &fake_profile);
+    DID("start s1 for uid=7; launch s1; start s2 for uid=7; launch s2");
+    assert_int_equal(create_waiting(parts->create), 0);
+}
+
+static void others_pass_those_that_wait_for_packages(void **state)
+{
+    const registry_parts_t *parts = *state;
+    profile_t another = {0};
+
+    rig_outside.preparing = &fake_profile;
+    ask();
+    rig_outside.preparing = &another;
+    ask();
+    DID("start s1 for uid=7; launch s1");
+    create_go_on(parts->create, &another);
+    DID("");
+    rig_outside.preparing = NULL;
+    create_go_on(parts->create, &fake_profile);
+    DID("start s2 for uid=7; launch s2");
+}
+
+static void packages_that_cannot_be_had_are_an_error(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    rig_outside.preparing = &fake_profile;
+    ask();
+    rig_outside.preparing = NULL;
+    rig_outside.lacks_packages = "packages/preinstall: no";
+    create_go_on(parts->create, &fake_profile);
+    ANSWERS("SessionNotStarted");
+    ask();
+    ANSWERS("SessionNotStarted");
+    DID("");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +396,9 @@ int main(void)
         TEST(no_more_sessions_than_descriptors_permit),
         TEST(the_pool_gets_its_members),
         TEST(the_pool_waits_for_clients_and_its_zygote),
+        TEST(a_request_waits_for_the_packages_of_its_profile),
+        TEST(others_pass_those_that_wait_for_packages),
+        TEST(packages_that_cannot_be_had_are_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

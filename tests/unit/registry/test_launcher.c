@@ -4,6 +4,7 @@
 
 #include "gateway/audit/audit.h"
 #include "gateway/registry/launch/launch_request.h"
+#include "gateway/registry/launch/zygote_slot.h"
 #include "tests/lib/registry_fakes.h"
 #include "tests/lib/test.h"
 
@@ -24,6 +25,7 @@ static struct {
     zygote_event_t event;   /* that it says next */
     zygote_result_t answer;
     bool has_event;
+    char preinstalled[40];
 } zygote;
 
 static zloop_fn *on_zygote;
@@ -36,6 +38,7 @@ static char audited[200];
 static int renewals;
 
 int __wrap_zygote_new(const profile_t *profile, const char *package_folder,
+                      const char *preinstalled_or_null,
                       const zygote_user_t *user, zygote_t **ret_zygote,
                       fault_t *fault);
 void __wrap_zygote_destroy(zygote_t **self_p);
@@ -55,6 +58,7 @@ void __wrap_zloop_poller_end(zloop_t *self, zmq_pollitem_t *item);
 void __wrap_zloop_poller_set_tolerant(zloop_t *self, zmq_pollitem_t *item);
 int __wrap_zloop_timer(zloop_t *loop, size_t delay, size_t times,
                        zloop_timer_fn *handler, void *arg);
+int __wrap_zloop_timer_end(zloop_t *loop, int timer);
 int64_t __wrap_clock_monotonic_ms(void);
 void __wrap_audit_writer_note(audit_writer_t *self, const char *event,
                               const char *session, const char *outcome,
@@ -62,6 +66,7 @@ void __wrap_audit_writer_note(audit_writer_t *self, const char *event,
 void __wrap_mailbox_line_keep_off(mailbox_line_t *self, int processor);
 
 int __wrap_zygote_new(const profile_t *profile, const char *package_folder,
+                      const char *preinstalled_or_null,
                       const zygote_user_t *user, zygote_t **ret_zygote,
                       fault_t *fault)
 {
@@ -71,6 +76,8 @@ int __wrap_zygote_new(const profile_t *profile, const char *package_folder,
     if (zygote.is_refused)
         return fault_set(fault, ENOENT, "no such Python");
     zygote.starts++;
+    snprintf(zygote.preinstalled, sizeof zygote.preinstalled, "%s",
+             preinstalled_or_null ? preinstalled_or_null : "none");
     *ret_zygote = (zygote_t *) &zygote;
     return 0;
 }
@@ -170,6 +177,14 @@ int __wrap_zloop_timer(zloop_t *loop, size_t delay, size_t times,
     return 1;
 }
 
+int __wrap_zloop_timer_end(zloop_t *loop, int timer)
+{
+    (void) loop;
+    (void) timer;
+    on_timer = NULL;
+    return 0;
+}
+
 int64_t __wrap_clock_monotonic_ms(void)
 {
     return now_ms;
@@ -200,6 +215,28 @@ static void on_renewed(void *arg, const profile_t *profile)
     renewals++;
 }
 
+/* --- Preinstalled packages --- */
+
+static struct {
+    int asked, told;
+    bool is_refused; /* they cannot be asked for */
+} packages;
+
+static int on_prepare(void *arg, const profile_t *profile, fault_t *fault)
+{
+    assert_ptr_equal(arg, &renewals);
+    assert_ptr_equal(profile, &fake_profile);
+    packages.asked++;
+    return packages.is_refused ? fault_set(fault, EIO, "no folder") : 0;
+}
+
+static void on_prepared(void *arg, const profile_t *profile)
+{
+    assert_ptr_equal(arg, &renewals);
+    assert_ptr_equal(profile, &fake_profile);
+    packages.told++;
+}
+
 /* --- The rig --- */
 
 static session_table_t *table;
@@ -207,13 +244,15 @@ static launcher_t *launcher;
 
 static void make(void)
 {
-    static const launcher_ops_t ops = {.renewed = on_renewed};
+    static const launcher_ops_t ops = {
+        .renewed = on_renewed, .prepare = on_prepare, .prepared = on_prepared};
     const launcher_needs_t needs = {.options = &fake_options,
                                     .table = table,
                                     .ops = &ops,
                                     .arg = &renewals};
 
     launcher = launcher_new(&needs);
+    launcher_start(launcher);
 }
 
 static int begin(void **state)
@@ -225,6 +264,7 @@ static int begin(void **state)
     memset(&zygote, 0, sizeof zygote);
     audited[0] = '\0';
     renewals = 0;
+    memset(&packages, 0, sizeof packages);
     now_ms = 100000;
     on_timer = NULL;
     table = session_table_new(NULL);
@@ -531,6 +571,184 @@ static void a_profile_is_described(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+static char wanted_a[] = "a>=1", wanted_b[] = "b";
+static char *list_a[] = {wanted_a, NULL}, *list_b[] = {wanted_b, NULL};
+static char *list_none[] = {NULL};
+
+static void want(char **list)
+{
+    fake_profile.packages.preinstall = list;
+}
+
+static const char *describe_state(void)
+{
+    static char text[200];
+    json_auto_t *model = launcher_describe(launcher, &fake_profile);
+    const char *fault = json_string_value(json_object_get(model, "fault"));
+
+    snprintf(text, sizeof text, "%s%s%s",
+             json_string_value(json_object_get(model, "state")),
+             fault ? ": " : "", fault ? fault : "");
+    return text;
+}
+
+static void a_zygote_waits_for_the_packages_of_its_profile(void **state)
+{
+    session_entry_t *entry;
+
+    (void) state;
+    want(list_a);
+    make();
+    assert_int_equal(packages.asked, 1);
+    assert_int_equal(zygote.starts, 0);
+    assert_true(launcher_is_preparing(launcher, &fake_profile));
+    assert_string_equal(describe_state(), "warming");
+    entry = launch("a");
+    SAID("");
+    launcher_prepared(launcher, &fake_profile, "/k/1");
+    assert_int_equal(zygote.starts, 1);
+    assert_string_equal(zygote.preinstalled, "/k/1");
+    assert_string_equal(entry->launch.preinstalled, "/k/1");
+    assert_string_equal(launcher_preinstalled(launcher, &fake_profile), "/k/1");
+    assert_int_equal(packages.told, 1);
+    assert_false(launcher_is_preparing(launcher, &fake_profile));
+    /* One that replaces it has them, too, and they are not asked for again. */
+    warm();
+    says(ZYGOTE_GONE, answer("killed"));
+    on_timer(NULL, 0, on_timer_arg);
+    assert_int_equal(zygote.starts, 2);
+    assert_string_equal(zygote.preinstalled, "/k/1");
+    assert_int_equal(packages.asked, 1);
+}
+
+static void a_refusal_of_packages_fails_launches(void **state)
+{
+    (void) state;
+    want(list_a);
+    make();
+    launch("a");
+    launcher_unprepared(launcher, &fake_profile, "a is not permitted", true);
+    SAID("a FAILED");
+    assert_int_equal(packages.told, 1);
+    assert_string_equal(launcher_lacks_packages(launcher, &fake_profile),
+                        "packages/preinstall: a is not permitted");
+    assert_string_equal(describe_state(),
+                        "failed: packages/preinstall: a is not permitted");
+    launch("b");
+    SAID("b FAILED");
+    assert_int_equal(zygote.starts, 0);
+    assert_int_equal(pause_ms, 3600 * 1000);
+    on_timer(NULL, 1, on_timer_arg);
+    assert_int_equal(packages.asked, 2);
+    assert_null(launcher_lacks_packages(launcher, &fake_profile));
+    launcher_prepared(launcher, &fake_profile, "/k/1");
+    assert_int_equal(zygote.starts, 1);
+}
+
+static void a_failure_is_tried_again_soon_and_later_each_time(void **state)
+{
+    (void) state;
+    want(list_a);
+    packages.is_refused = true;
+    make();
+    assert_int_equal(pause_ms, 2 * ZYGOTE_SLOT_RETRY_MS);
+    on_timer(NULL, 1, on_timer_arg);
+    assert_int_equal(packages.asked, 2);
+    assert_int_equal(pause_ms, 4 * ZYGOTE_SLOT_RETRY_MS);
+    packages.is_refused = false;
+    on_timer(NULL, 1, on_timer_arg);
+    launcher_unprepared(launcher, &fake_profile, "no answer", false);
+    assert_int_equal(pause_ms, 8 * ZYGOTE_SLOT_RETRY_MS);
+}
+
+static void a_reload_asks_for_other_packages(void **state)
+{
+    (void) state;
+    want(list_a);
+    make();
+    launcher_prepared(launcher, &fake_profile, "/k/1");
+    warm();
+    launcher_reload(launcher);
+    assert_int_equal(packages.asked, 1);
+    launch("a");
+    want(list_b);
+    launcher_reload(launcher);
+    assert_int_equal(packages.asked, 2);
+    assert_int_equal(renewals, 1);
+    assert_int_equal(zygote.ends, 1);
+    assert_null(launcher_preinstalled(launcher, &fake_profile));
+    SAID("a AGAIN");
+    launcher_prepared(launcher, &fake_profile, "/l/1");
+    assert_string_equal(zygote.preinstalled, "/l/1");
+    want(list_none);
+    launcher_reload(launcher);
+    assert_int_equal(zygote.starts, 3);
+    assert_string_equal(zygote.preinstalled, "none");
+    launcher_reload(launcher);
+    assert_int_equal(zygote.starts, 3);
+    assert_int_equal(packages.asked, 2);
+    /* The list is the old one again before its answer comes. */
+    want(list_a);
+    launcher_reload(launcher);
+    want(list_none);
+    launcher_reload(launcher);
+    launcher_prepared(launcher, &fake_profile, "/late/1");
+    assert_string_equal(zygote.preinstalled, "none");
+}
+
+static void a_reload_asks_again_for_what_was_refused(void **state)
+{
+    (void) state;
+    want(list_a);
+    make();
+    launcher_unprepared(launcher, &fake_profile, "no", true);
+    launcher_reload(launcher);
+    assert_int_equal(packages.asked, 2);
+    assert_null(on_timer);
+}
+
+static void a_change_on_disk_asks_again(void **state)
+{
+    (void) state;
+    want(list_a);
+    make();
+    launcher_prepared(launcher, &fake_profile, "/k/1");
+    warm();
+    zygote.change = ZYGOTE_CHANGED;
+    launcher_look(launcher);
+    launcher_look(launcher);
+    assert_int_equal(packages.asked, 2);
+    launcher_prepared(launcher, &fake_profile, "/l/1");
+    assert_string_equal(zygote.preinstalled, "/l/1");
+}
+
+/* Its folder may be gone. */
+static void a_zygote_that_says_why_it_ends_asks_again(void **state)
+{
+    zygote_result_t reported = answer("no such folder");
+
+    (void) state;
+    want(list_a);
+    make();
+    launcher_prepared(launcher, &fake_profile, "/k/1");
+    reported.is_explained = true;
+    says(ZYGOTE_GONE, reported);
+    on_timer(NULL, 0, on_timer_arg);
+    assert_int_equal(packages.asked, 2);
+}
+
+static void a_gateway_that_stops_takes_no_packages(void **state)
+{
+    (void) state;
+    want(list_a);
+    make();
+    session_table_close(table);
+    launcher_prepared(launcher, &fake_profile, "/k/1");
+    launcher_unprepared(launcher, &fake_profile, "stops", false);
+    assert_int_equal(zygote.starts, 0);
+    assert_int_equal(packages.told, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -550,6 +768,14 @@ int main(void)
         TEST(a_changed_environment_renews_the_zygote),
         TEST(a_stale_kernel_renews_its_own_zygote),
         TEST(a_profile_is_described),
+        TEST(a_zygote_waits_for_the_packages_of_its_profile),
+        TEST(a_refusal_of_packages_fails_launches),
+        TEST(a_failure_is_tried_again_soon_and_later_each_time),
+        TEST(a_reload_asks_for_other_packages),
+        TEST(a_reload_asks_again_for_what_was_refused),
+        TEST(a_change_on_disk_asks_again),
+        TEST(a_zygote_that_says_why_it_ends_asks_again),
+        TEST(a_gateway_that_stops_takes_no_packages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

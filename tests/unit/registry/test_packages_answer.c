@@ -185,6 +185,51 @@ static void a_long_name_is_not_valid(void **state)
     assert_non_null(strstr(read_text(longer), "the list added"));
 }
 
+static const char *read_environment(const char *said)
+{
+    static char text[2000];
+    cleanup_free char *whole = mem_format("{\"ok\":{%s}}", said);
+    json_auto_t *reply = download_answer_read(
+        &preinstall_kind, (bytes_t){whole, strlen(whole)}, &progress);
+    const char *member =
+        json_string_value(json_object_get(reply, "environment"));
+
+    snprintf(text, sizeof text, "%s",
+             member ? member
+                    : json_string_value(json_object_get(reply, "ename")));
+    return text;
+}
+
+#define KEY "0123456789abcdef0123456789abcdef"
+
+static void an_environment_is_a_key_and_a_number(void **state)
+{
+    static const char *const wrong[] = {
+        "",
+        "\"environment\":1",
+        "\"environment\":\"\"",
+        "\"environment\":\"" KEY "\"",
+        "\"environment\":\"" KEY "/\"",
+        "\"environment\":\"" KEY "/0\"",
+        "\"environment\":\"" KEY "/-1\"",
+        "\"environment\":\"" KEY "/1/..\"",
+        "\"environment\":\"" KEY "0/1\"",
+        "\"environment\":\"../" KEY "/1\"",
+        "\"environment\":\"" KEY "/1234567890\"",
+        "\"environment\":\"" KEY "/1\",\"more\":1",
+    };
+
+    (void) state;
+    assert_string_equal(
+        read_environment("\"environment\":\"" KEY "/12\",\"added\":[]"),
+        KEY "/12");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_string_equal(read_environment(wrong[i]), "PackagesFailed");
+    /* A session has none. */
+    assert_non_null(
+        strstr(read_text("{\"ok\":{\"environment\":\"" KEY "/1\"}}"), "error"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +241,7 @@ int main(void)
         cmocka_unit_test(texts_are_bounded),
         cmocka_unit_test(what_is_not_valid_is_a_failure),
         cmocka_unit_test(a_long_name_is_not_valid),
+        cmocka_unit_test(an_environment_is_a_key_and_a_number),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -295,6 +295,49 @@ static void removes_what_an_earlier_gateway_left(void **state)
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
+static bool is_used(void *arg, const char *path)
+{
+    return strstr(path, arg) != NULL;
+}
+
+static void packages_of_profiles_are_kept_while_they_are_used(void **state)
+{
+    cleanup_options options_t *options = configure(true);
+    packages_folder_t *self = make(options);
+    cleanup_free char *path = NULL, *again = NULL, *other = NULL, *one = NULL,
+                      *two = NULL, *alien = NULL;
+    char used[] = TOKEN;
+    packages_folder_t *second = NULL;
+    fault_t fault;
+
+    (void) state;
+    packages_folder_sweep(self, is_used, used);
+    assert_false(is_there("a/b/packages/profiles"));
+    assert_int_equal(packages_folder_profiles(self, &path, &fault), 0);
+    expect_folder("a/b/packages/profiles", 0755, geteuid());
+    assert_int_equal(packages_folder_profiles(self, &again, &fault), 0);
+    assert_string_equal(path, again);
+    one = mem_format("%s/" TOKEN, path);
+    two = mem_format("%s/" OTHER, path);
+    alien = mem_format("%s/x", path);
+    assert_int_equal(mkdir(one, 0755), 0);
+    assert_int_equal(mkdir(two, 0755), 0);
+    assert_int_equal(mkdir(alien, 0755), 0);
+    packages_folder_sweep(self, is_used, used);
+    assert_int_equal(access(one, F_OK), 0);
+    assert_int_equal(access(alien, F_OK), 0);
+    assert_int_equal(access(two, F_OK), -1);
+    packages_folder_destroy(&self); /* waits until it is removed */
+    assert_false(is_there("a/b/packages/discarded/" OTHER));
+    /* The gateway of another state folder has another one. */
+    assert_int_equal(
+        options_set(options, "gateway/state_dir", "/other", &fault), 0);
+    second = make(options);
+    assert_int_equal(packages_folder_profiles(second, &other, &fault), 0);
+    assert_string_not_equal(path, other);
+    packages_folder_destroy(&second);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +352,7 @@ int main(void)
         TEST(root_owns_what_its_worker_works_in),
         TEST(a_session_leaves_nothing),
         TEST(removes_what_an_earlier_gateway_left),
+        TEST(packages_of_profiles_are_kept_while_they_are_used),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

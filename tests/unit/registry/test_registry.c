@@ -124,7 +124,8 @@ static void parts_are_made_in_order_and_ended(void **state)
     (void) state;
     assert_int_equal(make(&fault), 0);
     DID("audit_writer; zloop; log_key; cgroups; launch_users; packages_folder; "
-        "fetch_folder; mailbox; management; cgroup_sweep; launcher; files; "
+        "fetch_folder; mailbox; management; cgroup_sweep; launcher; "
+        "launcher_start; files; "
         "remover; "
         "retention; adopt_take_all; cgroup_sweep_run; bind; endpoints; "
         "cgroup_sweep_run_soon; tool_servers_look; retention_run");
@@ -162,7 +163,7 @@ static void what_was_made_is_ended_when_a_step_fails(void **state)
         {"bind",
          "audit_writer; zloop; log_key; cgroups; launch_users; "
          "packages_folder; fetch_folder; mailbox; management; cgroup_sweep; "
-         "launcher; files; "
+         "launcher; launcher_start; files; "
          "remover; retention; adopt_take_all; cgroup_sweep_run; bind; "
          "end threads; end retention; end fetch_folder; end packages_folder; "
          "end remover; end launcher; end launch_users; end cgroup_sweep; "
@@ -172,7 +173,7 @@ static void what_was_made_is_ended_when_a_step_fails(void **state)
         {"endpoints",
          "audit_writer; zloop; log_key; cgroups; launch_users; "
          "packages_folder; fetch_folder; mailbox; management; cgroup_sweep; "
-         "launcher; files; "
+         "launcher; launcher_start; files; "
          "remover; retention; adopt_take_all; cgroup_sweep_run; bind; "
          "endpoints; end threads; end retention; end fetch_folder; end "
          "packages_folder; "
@@ -263,7 +264,7 @@ static void the_parts_look_once_a_second(void **state)
 {
     (void) state;
     assert_int_equal(tick(), 0);
-    DID("launcher_look; tool_servers_look; pool_tick");
+    DID("launcher_look; preinstall_look; tool_servers_look; pool_tick");
     session_table_close(registry_outside.parts->table);
     assert_int_equal(tick(), 0);
     DID("");
@@ -277,12 +278,15 @@ static void a_stop_keeps_sessions_or_ends_them(void **state)
 
     (void) state;
     parts->ops->stop(parts->arg, false);
-    DID("close, and keep sessions; create_stop; packages_jobs_stop");
+    DID("close, and keep sessions; create_stop; packages_jobs_stop; "
+        "preinstall_stop");
     parts->ops->stop(parts->arg, true);
-    DID("close, and end sessions; create_stop; packages_jobs_stop");
+    DID("close, and end sessions; create_stop; packages_jobs_stop; "
+        "preinstall_stop");
     fake_options.stop_sessions = OPTIONS_STOP_END;
     parts->ops->stop(parts->arg, false);
-    DID("close, and end sessions; create_stop; packages_jobs_stop");
+    DID("close, and end sessions; create_stop; packages_jobs_stop; "
+        "preinstall_stop");
 }
 
 static void signals_stop_it_or_read_the_configuration(void **state)
@@ -295,13 +299,17 @@ static void signals_stop_it_or_read_the_configuration(void **state)
     assert_int_equal(get_signal(SIGHUP), 0);
     DID("");
     assert_int_equal(get_signal(SIGTERM), 0);
-    DID("close, and keep sessions; create_stop; packages_jobs_stop");
+    DID("close, and keep sessions; create_stop; packages_jobs_stop; "
+        "preinstall_stop");
     assert_int_equal(get_signals(several, 3, 0), 0);
     DID("close, and keep sessions; create_stop; packages_jobs_stop; "
-        "close, and keep sessions; create_stop; packages_jobs_stop");
+        "preinstall_stop; "
+        "close, and keep sessions; create_stop; packages_jobs_stop; "
+        "preinstall_stop");
     registry_outside.is_done = true;
     assert_int_equal(get_signals(several, 3, 0), -1);
-    DID("close, and keep sessions; create_stop; packages_jobs_stop");
+    DID("close, and keep sessions; create_stop; packages_jobs_stop; "
+        "preinstall_stop");
     assert_int_equal(get_signals(several, 0, 8), 0);
     DID("");
 }
@@ -324,11 +332,12 @@ static void a_change_makes_the_pool_anew(void **state)
     (void) state;
     reload_with("{\"status\":\"ok\",\"changed\":[\"a\"],\"restart\":[]}");
     DID("audit configuration ok {\"changed\":[\"a\"],\"restart\":[]}; "
-        "drain all; create_next; pool_refill_soon");
+        "launcher_reload; drain all; create_next; pool_refill_soon");
     reload_with("{\"status\":\"ok\",\"changed\":[],\"renewed\":[\"t\"]}");
-    DID("audit configuration ok {\"changed\":[],\"renewed\":[\"t\"]}");
+    DID("audit configuration ok {\"changed\":[],\"renewed\":[\"t\"]}; "
+        "launcher_reload");
     reload_with("{\"status\":\"error\"}");
-    DID("audit configuration refused {}");
+    DID("audit configuration refused {}; launcher_reload");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -70,9 +70,10 @@ class Growth:
         self._refuse((), self.before.whole)
 
     def _refuse(self, without: Collection[str], before: Size) -> None:
+        times = 2 if self.job.is_copied else 1
         most = Size(
-            before.size + self.job.max_bytes + SPARE_BYTES,
-            before.count + self.job.max_files + SPARE_FILES,
+            before.size + times * self.job.max_bytes + SPARE_BYTES,
+            before.count + times * self.job.max_files + SPARE_FILES,
         )
         measure = self._measure(without, most)
         if measure.is_deep:

@@ -44,6 +44,11 @@ class Job(BaseJob):
         """Return whose packages they are, for sentences."""
         return "profile" if self.order == "profile" else "session"
 
+    @property
+    def is_copied(self) -> bool:
+        """Return true if its files share none with uv's cache."""
+        return self.order == "profile"
+
     def find_user(self, host: str) -> str:
         """Return USER:PASSWORD for that host, or nothing."""
         for one in self.credentials:

@@ -293,7 +293,9 @@ class Resolver:
             *("pip", "install", *_COMMON),
             *("--python", sys.executable),
             *("--only-binary", ":all:", "--no-deps", "--require-hashes"),
-            *("--link-mode", "hardlink"),
+            # A uv that is taken over later changes files of its cache: a zygote
+            # may import what a profile has.
+            *("--link-mode", "copy" if self.job.is_copied else "hardlink"),
             *options,
             *("--target", stage.inside("new")),
             *("--requirements", stage.inside("install.txt")),

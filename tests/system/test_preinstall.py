@@ -1,0 +1,431 @@
+"""Packages that all sessions of a profile have (packages/preinstall): made when
+the gateway starts, kept, replaced, refused, and removed when nothing uses
+them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from deadline import wait_for
+from fake_index import FakeIndex
+from harness import HEARTH, Gateway, Session
+from processes import children
+
+FRESH = """
+profile
+    fresh
+        fresh = yes
+        preload = humane
+        packages
+            index = {url}
+            preinstall = humane
+"""
+OTHER = """
+profile
+    other
+        preload = ""
+"""
+
+
+@pytest.fixture(scope="module")
+def index() -> Iterator[FakeIndex]:
+    with FakeIndex() as made:
+        made.add("timely", "1.5")
+        made.add("humane", "4.0", requires=["timely>=1"])
+        made.add("humane", "4.1", requires=["timely>=1"])
+        made.add("humane", "5.0", age_days=1)
+        made.add("barred", "1.0")
+        made.add("later", "1.0")
+        made.add(
+            "tooled",
+            "1.0",
+            {
+                "tooled.py": "def main():\n    print('tooled runs')\n",
+                "tooled-1.0.dist-info/entry_points.txt": (
+                    "[console_scripts]\ntooled = tooled:main\n"
+                ),
+            },
+        )
+        made.add("hostile", "1.0", {"hostile.pth": "import os\n"})
+        yield made
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """Where the packages are: the users of sessions reach it by its path."""
+    made = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
+    made.chmod(0o711)
+    yield made
+    shutil.rmtree(made)
+
+
+def write(gateway: Gateway, index: FakeIndex, *names: str) -> None:
+    """Write the configuration anew, with these packages."""
+    folder = gateway.folder / "h/.config/hearth"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "hearth.cfg").unlink(missing_ok=True)
+    if os.geteuid() != 0:
+        gateway.share_user()
+    listed = f"preinstall = {', '.join(names)}" if names else ""
+    gateway.configure(
+        "profile\n    python3\n        packages\n"
+        f"            index = {index.url}\n"
+        "            deny = barred\n"
+        f"            {listed}\n"
+    )
+
+
+@contextmanager
+def gateway_of(
+    place: Path, index: FakeIndex, *names: str, **settings: Any
+) -> Iterator[Gateway]:
+    made = Gateway("--set", f"packages/dir={place / 'packages'}", **settings)
+    write(made, index, *names)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture(scope="module")
+def gateway(index: FakeIndex) -> Iterator[Gateway]:
+    made = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
+    made.chmod(0o711)
+    preload = "profile/python3/preload=humane, nowhere"
+    with gateway_of(made, index, "humane>=4, <5", "tooled", "later") as running:
+        running.options += ["--set", preload]
+        running.configure(FRESH.format(url=index.url))
+        running.start()
+        yield running
+    shutil.rmtree(made)
+
+
+@pytest.fixture
+def session(gateway: Gateway) -> Iterator[Session]:
+    made = gateway.create()
+    yield made
+    made.delete()
+
+
+def printed(session: Session, code: str) -> str:
+    done = session.exec(code)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def has(session: Session, module: str) -> bool:
+    code = f"import importlib.util as u; print(bool(u.find_spec('{module}')))"
+    return printed(session, code) == "True"
+
+
+def environments(place: Path) -> list[Path]:
+    """Return the folders that were made and not removed."""
+    return sorted((place / "packages/profiles").glob("*/*"))
+
+
+def refused(gateway: Gateway, *options: str) -> str:
+    """Return why no session is created."""
+    done = gateway.run("session", "create", "--no-start", *options)
+    assert done.returncode == 1, (done.stdout, done.stderr)
+    return done.stderr
+
+
+def fault(gateway: Gateway) -> Optional[str]:
+    found: Optional[str] = gateway.info()["profiles"][0].get("fault")
+    return found
+
+
+def state(gateway: Gateway) -> str:
+    found: str = gateway.info()["profiles"][0]["state"]
+    return found
+
+
+@contextmanager
+def stopped(place: Path) -> Iterator[None]:
+    """Let no worker go on: as another one that writes."""
+    work = place / "packages/work"
+    work.mkdir(parents=True)
+    for folder in (work.parent, work):
+        folder.chmod(0o711 if folder == work.parent else 0o700)
+    with (work / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def ask(gateway: Gateway, *options: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [HEARTH, "session", "create", "--no-start", *options],
+        env=gateway.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+# ---- in a session ----
+
+
+def test_every_session_has_them(session: Session) -> None:
+    code = "import humane, timely; print(humane.VERSION, timely.VERSION)"
+    assert printed(session, code) == "4.1 1.5"
+    assert printed(session, "!tooled; python -m tooled; echo $?").endswith("0")
+    done = session.gateway.run("run", session.id, "--", "tooled")
+    assert done.stdout == "tooled runs\n", done
+
+
+def test_only_what_preload_names_is_warm(session: Session) -> None:
+    code = "import sys; print(*(n in sys.modules for n in ('humane', 'later')))"
+    assert printed(session, code) == "True False"
+
+
+def test_they_are_read_only(session: Session) -> None:
+    code = (
+        "import errno, os, humane\n"
+        "for call in (os.unlink, os.rmdir, lambda p: open(p, 'a')):\n"
+        "    try:\n        call(humane.__file__)\n"
+        "    except OSError as error:\n"
+        "        print(errno.errorcode[error.errno], end=' ')\n"
+    )
+    codes = printed(session, code).split()
+    assert len(codes) == 3
+    assert set(codes) <= {"EROFS", "EACCES", "ENOTDIR"}
+
+
+def test_they_are_the_profiles(session: Session) -> None:
+    assert re.search(r"humane +4\.1", printed(session, "%pip list"))
+    gateway = session.gateway
+    done = gateway.run("packages", "add", session.id, "humane")
+    assert done.stdout == "humane 4.1 is there already (profile)\n", done
+    for name in ("humane==4.0", "humane>=5"):
+        done = gateway.run("packages", "add", session.id, name)
+        assert done.returncode == 1, done
+        assert "humane" in done.stderr
+    gateway.run("packages", "remove", session.id, "humane")
+    assert has(session, "humane")
+
+
+def test_a_fresh_kernel_has_them(gateway: Gateway) -> None:
+    session = gateway.create("--profile", "fresh")
+    code = "import sys; print('humane' in sys.modules)"
+    assert printed(session, code) == "True"
+    assert has(session, "timely")
+    session.delete()
+
+
+def test_doctor_says_that_they_are_there(gateway: Gateway) -> None:
+    text = gateway.run("doctor").stdout
+    assert re.search(r"ok +preinstall python3 +sessions have humane", text)
+
+
+@pytest.mark.warm
+def test_the_zygote_imports_nothing_else(place: Path, index: FakeIndex) -> None:
+    """pandas looks for this module, and the zygote is in no sandbox."""
+    marker = place / "imported"
+    code = f"try:\n    open({str(marker)!r}, 'w')\nexcept OSError:\n    pass\n"
+    index.add("bottleneck", "1.4.2", {"bottleneck.py": code})
+    with gateway_of(place, index, "bottleneck", warm=True) as gateway:
+        place.chmod(0o777)
+        gateway.start()
+        session = gateway.create()
+        assert printed(session, "import sys; print('pandas' in sys.modules)")
+        assert has(session, "bottleneck")
+        assert not marker.exists()
+        session.delete()
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("barred", "barred is not permitted here: profile/python3/packages"),
+        ("humane>=5", "7 days"),
+        ("hostile", "hostile.pth"),
+        ("missing-one", "missing-one"),
+    ],
+)
+def test_a_refusal_is_told(
+    place: Path, index: FakeIndex, name: str, sentence: str
+) -> None:
+    with gateway_of(place, index, name) as gateway:
+        gateway.configure(OTHER)
+        gateway.start()
+        wait_for(lambda: state(gateway) == "failed", "the refusal")
+        for text in (
+            refused(gateway),
+            fault(gateway) or "",
+            gateway.log.read_text(),
+            gateway.run("doctor").stdout,
+        ):
+            assert "packages/preinstall: " in text
+            assert sentence in text
+        assert gateway.run("doctor").returncode == 5
+        gateway.create("--profile", "other").delete()
+        before = index.count()
+        write(gateway, index, "humane")
+        gateway.run("gateway", "reload")
+        session = gateway.create()
+        assert has(session, "humane")
+        assert index.count() > before
+        session.delete()
+
+
+def test_no_index_is_an_error(place: Path, index: FakeIndex) -> None:
+    with gateway_of(place, index) as gateway:
+        text = gateway.refused(
+            "--set", "profile/python3/packages/index=",
+            "--set", "profile/python3/packages/preinstall=humane",
+        )  # fmt: skip
+        assert "set profile/python3/packages/index" in text
+
+
+# ---- while they are made ----
+
+
+def test_others_do_not_wait(place: Path, index: FakeIndex) -> None:
+    with gateway_of(place, index, "humane") as gateway:
+        gateway.options += ["--set", "gateway/starts_max=1"]
+        gateway.configure(OTHER)
+        with stopped(place):
+            gateway.start()
+            assert state(gateway) == "warming"
+            waiting = [ask(gateway) for _ in range(3)]
+            gateway.create("--profile", "other").delete()
+            assert all(one.poll() is None for one in waiting)
+        for one in waiting:
+            out, err = one.communicate(timeout=120)
+            assert one.returncode == 0, err
+            session = Session(
+                gateway, gateway.json("session", "show", "--json", out.strip())
+            )
+            assert has(session, "humane")
+            session.delete()
+
+
+def worker_of(gateway: Gateway) -> Optional[int]:
+    for pid in children(gateway.pid):
+        try:
+            text = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"packages.worker" in text:
+            return pid
+    return None
+
+
+def test_a_killed_worker_is_started_again(
+    place: Path, index: FakeIndex
+) -> None:
+    with gateway_of(place, index, "humane") as gateway:
+        with stopped(place):
+            gateway.start()
+            pid = wait_for(lambda: worker_of(gateway), "a worker")
+            waiting = ask(gateway)
+            os.kill(pid, signal.SIGKILL)
+            _, err = waiting.communicate(timeout=120)
+            assert waiting.returncode == 1
+            assert "packages worker" in err
+        wait_for(lambda: state(gateway) == "ready", "another try")
+        session = gateway.create()
+        assert has(session, "humane")
+        session.delete()
+
+
+def test_a_killed_gateway_leaves_no_half(place: Path, index: FakeIndex) -> None:
+    index.add("slow", "1.0", silent=True)
+    with gateway_of(place, index, "humane", "slow") as gateway:
+        before = index.count("/files/slow")
+        gateway.start()
+        wait_for(lambda: index.count("/files/slow") > before, "the download")
+        gateway.kill()
+        assert not list((place / "packages/profiles").glob("*/*/current"))
+        write(gateway, index, "humane", "tooled")
+        gateway.start()
+        session = gateway.create()
+        assert has(session, "humane")
+        assert has(session, "tooled")
+        wait_for(lambda: len(environments(place)) == 1, "what is used alone")
+        session.delete()
+
+
+# ---- what is kept, and for how long ----
+
+
+def test_an_unchanged_start_needs_no_index(
+    place: Path, index: FakeIndex
+) -> None:
+    with gateway_of(place, index, "humane") as gateway:
+        gateway.start()
+        session = gateway.create()
+        gateway.kill()
+        index.status = 500
+        before = index.count()
+        try:
+            gateway.start()
+            other = gateway.create()
+            assert has(other, "humane")
+            assert has(session, "humane")
+        finally:
+            index.status = 200
+        assert index.count() == before
+        assert len(environments(place)) == 1
+        other.delete()
+        session.delete()
+
+
+def test_a_reload_changes_them(place: Path, index: FakeIndex) -> None:
+    with gateway_of(place, index, "humane") as gateway:
+        gateway.start()
+        old = gateway.create()
+        assert has(old, "humane")
+        write(gateway, index, "tooled")
+        done = gateway.run("gateway", "reload")
+        assert "profile/python3/packages/preinstall" in done.stdout
+        new = gateway.create()
+        assert has(new, "tooled")
+        assert not has(new, "humane")
+        # The session that runs keeps its own, also over another gateway.
+        assert len(environments(place)) == 2
+        gateway.kill()
+        gateway.start()
+        gateway.create().delete()
+        wait_for(lambda: state(gateway) == "ready", "the zygote")
+        assert printed(old, "import timely; print(timely.VERSION)") == "1.5"
+        assert len(environments(place)) == 2
+        old.delete()
+        wait_for(lambda: len(environments(place)) == 1, "what is used alone")
+        assert printed(new, "import tooled; tooled.main()") == "tooled runs"
+        # A restart gives it the profile's of today.
+        write(gateway, index, "later")
+        gateway.run("gateway", "reload")
+        gateway.run("session", "restart", new.id)
+        assert has(new, "later")
+        assert not has(new, "tooled")
+        wait_for(lambda: len(environments(place)) == 1, "what is used alone")
+        new.delete()
+
+
+def test_none_any_more(place: Path, index: FakeIndex) -> None:
+    with gateway_of(place, index, "humane") as gateway:
+        gateway.start()
+        gateway.create().delete()
+        assert len(environments(place)) == 1
+        write(gateway, index)
+        gateway.run("gateway", "reload")
+        session = gateway.create()
+        assert not has(session, "humane")
+        wait_for(lambda: not environments(place), "what is used alone")
+        session.delete()
