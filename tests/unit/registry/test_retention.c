@@ -191,7 +191,8 @@ static void looks_at_a_few_in_a_row(void **state)
 static void make_packages(void)
 {
     cleanup_free char *made = inside("p/sessions/" TOKEN);
-    options_t options = {.packages_dir = inside("p")};
+    options_t options = {.packages_dir = inside("p"),
+                         .state_dir = inside("s")};
     const packages_owners_t owners = {0};
     fault_t fault;
 
@@ -199,6 +200,7 @@ static void make_packages(void)
                      0);
     assert_int_equal(path_make_folders(made, 0700, &fault), 0);
     free(options.packages_dir);
+    free(options.state_dir);
 }
 
 static void packages_go_with_their_session(void **state)
