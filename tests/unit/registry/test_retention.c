@@ -191,8 +191,7 @@ static void looks_at_a_few_in_a_row(void **state)
 static void make_packages(void)
 {
     cleanup_free char *made = inside("p/sessions/" TOKEN);
-    options_t options = {.packages_dir = inside("p"),
-                         .state_dir = inside("s")};
+    options_t options = {.packages_dir = inside("p"), .state_dir = inside("s")};
     const packages_owners_t owners = {0};
     fault_t fault;
 
