@@ -10,6 +10,7 @@ import pytest
 from authority import Authority
 from cloning import Folder
 from git_server import GitServer, Repository, redirect
+from lfs_server import LfsServer
 
 SERVICE = "/info/refs?service=git-upload-pack"
 
@@ -154,6 +155,49 @@ def trusting(
 def test_copies_with_https(trusting: Folder, secured: GitServer) -> None:
     assert trusting.clone(secured.url("/a.git")).text("a") == "one"
     assert trusting.clone(secured.url("/a.git"), depth=1).text("a") == "one"
+
+
+def serve_lfs(secured: GitServer, name: str) -> tuple[Repository, LfsServer]:
+    lfs = LfsServer(secured)
+    made = secured.make(name)
+    rule = "*.bin filter=lfs -text\n"
+    made.commit({".gitattributes": rule, "a.bin": lfs.put(b"one")})
+    lfs.serve(made)
+    return made, lfs
+
+
+def test_contents_of_lfs_come_with_https(
+    trusting: Folder, secured: GitServer
+) -> None:
+    made, lfs = serve_lfs(secured, "lfs.git")
+    lfs.header = {"Authorization": "Basic eA=="}
+    assert trusting.clone(made.url, lfs=True).text("a.bin") == "one"
+    assert lfs.heads[0]["authorization"] == "Basic eA=="
+
+
+@pytest.mark.parametrize("step", ["href", "redirect"])
+def test_contents_of_lfs_do_not_go_on_without(
+    trusting: Folder, secured: GitServer, server: GitServer, step: str
+) -> None:
+    made, lfs = serve_lfs(secured, f"{step}.git")
+    LfsServer(server).put(b"one")
+    (path,) = (f"/objects/{oid}" for oid in lfs.objects)
+    if step == "href":
+
+        def change(answer: Any) -> Any:
+            action = answer["objects"][0]["actions"]["download"]
+            action["href"] = server.url(path)
+            return answer
+
+        lfs.change = change
+    else:
+        secured.scripts[path] = redirect(server.url(path))
+    asked = len(server.asked)
+    allow = [secured.place, server.place]
+    fault = trusting.refuse(made.url, allow=allow, lfs=True)
+    assert fault.ename == "FetchRefused"
+    assert server.place in fault.text
+    assert len(server.asked) == asked
 
 
 def test_a_server_that_no_authority_knows(

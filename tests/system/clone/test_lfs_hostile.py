@@ -345,6 +345,15 @@ def test_answers_that_cannot_be_read(
     assert why in fault.text
 
 
+def test_an_object_that_comes_twice(
+    folder: Folder, server: GitServer, lfs: LfsServer
+) -> None:
+    """In the place of another one that was asked for."""
+    made = make(server, lfs, lfs.put(b"one"), lfs.put(b"two"))
+    lfs.change = twice
+    assert "it has an object twice" in refuse(folder, made).text
+
+
 def test_objects_that_are_not_there_are_counted(
     folder: Folder, server: GitServer, lfs: LfsServer
 ) -> None:
