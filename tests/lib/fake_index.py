@@ -18,6 +18,7 @@ import http.server
 import io
 import json
 import re
+import ssl
 import stat
 import struct
 import tarfile
@@ -152,8 +153,9 @@ def make_sdist(folder: str, metadata: bytes) -> bytes:
 
 @dataclass
 class FakeIndex:
-    """The index. Its members may be changed while it runs."""
+    """The index. Its members may be changed while it runs, but for `tls`."""
 
+    tls: Optional[ssl.SSLContext] = None  # https
     says_times: bool = True  # else the index has no upload times
     html: bool = False  # PEP 503 instead of PEP 691
     redirect: Optional[str] = None  # where every request for a page is sent
@@ -180,7 +182,8 @@ class FakeIndex:
     @property
     def url(self) -> str:
         """Return the URL of the simple index."""
-        return f"http://127.0.0.1:{self.port}/simple/"
+        scheme = "https" if self.tls else "http"
+        return f"{scheme}://127.0.0.1:{self.port}/simple/"
 
     def __enter__(self) -> FakeIndex:
         return self
@@ -293,6 +296,14 @@ class FakeIndex:
 class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     index: FakeIndex
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        if self.index.tls:
+            request = self.index.tls.wrap_socket(request, server_side=True)
+        super().finish_request(request, client_address)
+
+    def handle_error(self, *_: object) -> None:
+        pass  # the client has gone, or does not trust this one
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

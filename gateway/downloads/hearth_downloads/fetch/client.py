@@ -11,7 +11,6 @@ made: it sees no file of the host.
 
 from __future__ import annotations
 
-import encodings.idna  # noqa: F401  a name of a host may ask for it
 import errno
 import http.client
 import json
@@ -23,9 +22,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any, Optional
 
+from hearth_downloads.core.connection import Connection, NoTunnel
 from hearth_downloads.core.faults import Invalid
-from hearth_downloads.core.proxy import INTERIM_MAX
-from hearth_downloads.core.sandbox import PROXY_PORT
 from hearth_downloads.fetch.about import (
     ABOUT,
     BODY,
@@ -38,7 +36,6 @@ from hearth_downloads.fetch.url import REDIRECTS_MAX, TooLong, Url, show_url
 INSIDE = "/workspace"
 CHUNK = 256 * 1024
 STEP = 64 * 1024  # the least progress that counts
-LINES_MAX = 256 * 1024  # bytes of heads and of what is between chunks
 _REDIRECTS = (301, 302, 303, 307, 308)
 _PASSING = (408, 429, 500, 502, 503, 504)
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
@@ -80,101 +77,6 @@ class Stop(Exception):
 
 class Again(Stop):
     """A failure after which another try may succeed."""
-
-
-class _Lines:
-    """A server's bytes; lines are bounded by the bytes between them."""
-
-    def __init__(self, file: Any) -> None:
-        self.file = file
-        self.left = LINES_MAX
-
-    def readline(self, limit: int = -1) -> bytes:
-        line: bytes = self.file.readline(limit)
-        self.left -= len(line)
-        if self.left < 0:
-            raise http.client.HTTPException("its heads have no end")
-        return line
-
-    def read1(self, size: int = -1) -> bytes:
-        piece: bytes = self.file.read1(size)
-        self.left = min(LINES_MAX, self.left + 8 * len(piece))
-        return piece
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.file, name)
-
-
-class _Response(http.client.HTTPResponse):
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.fp: Any = _Lines(self.fp)
-
-    def _read_status(self) -> tuple[str, int, str]:
-        """Return the first line of the answer, after those that announce it.
-
-        The proxy does the same for http; http.client skips a 100 alone.
-        """
-        for _ in range(INTERIM_MAX + 1):
-            found: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
-            if found[1] == 101:
-                raise http.client.HTTPException(
-                    "an answer changes the protocol"
-                )
-            if found[1] >= 200:
-                return found
-            http.client.parse_headers(self.fp)
-        raise http.client.HTTPException(
-            f"more than {INTERIM_MAX} answers came before one"
-        )
-
-
-class _Connection(http.client.HTTPConnection):
-    """A connection to a server, through the proxy."""
-
-    response_class = _Response
-
-    def __init__(self, order: Order, url: Url) -> None:
-        super().__init__(url.host, url.port, order.timeout)
-        self.order = order
-        self.url = url
-        self.default_port = 443 if url.scheme == "https" else 80
-
-    def connect(self) -> None:
-        """Connect to the proxy, and through it with TLS to the server."""
-        self.sock: Any = socket.socket()
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(("127.0.0.1", PROXY_PORT))
-        if self.url.scheme != "https":
-            return
-        if self.order.context is None:
-            raise Stop("authorities", self.url)
-        self._open_tunnel()
-        try:
-            self.sock = self.order.context.wrap_socket(
-                self.sock,
-                server_hostname=self.url.host,
-                suppress_ragged_eofs=False,
-            )
-        except ssl.SSLCertVerificationError as error:
-            raise Stop("certificate", self.url, error.verify_message) from None
-
-    def _open_tunnel(self) -> None:
-        host = f"[{self.url.host}]" if ":" in self.url.host else self.url.host
-        self.sock.sendall(
-            f"CONNECT {host}:{self.url.port} HTTP/1.1\r\n\r\n".encode()
-        )
-        head = b""
-        while b"\r\n\r\n" not in head and len(head) < 4096:
-            piece = self.sock.recv(4096)
-            if not piece:
-                break
-            head += piece
-        status = head[9:12]
-        if status == b"403":
-            raise Stop("tunnel", self.url)
-        if status != b"200":
-            raise Again("tunnel", self.url)
 
 
 class Client:
@@ -229,13 +131,19 @@ class Client:
     def _try(self) -> dict[str, Any]:
         url = self.order.url
         for _ in range(REDIRECTS_MAX + 1):
-            connection = _Connection(self.order, url)
+            connection = self._connect(url)
             try:
                 response, is_range = self._ask(connection, url)
                 if response.status in _REDIRECTS:
                     url = self._follow(url, response)
                     continue
                 return self._take(url, response, is_range)
+            except NoTunnel as error:
+                raise (Stop if error.is_final else Again)("tunnel", url) from (
+                    None
+                )
+            except ssl.SSLCertVerificationError as error:
+                raise Stop("certificate", url, error.verify_message) from None
             except (OSError, http.client.IncompleteRead) as error:
                 raise Again("broken", url, _reason(error), self.size) from None
             except http.client.HTTPException as error:
@@ -244,8 +152,15 @@ class Client:
                 connection.close()
         raise Stop("redirects", self.order.url)
 
+    def _connect(self, url: Url) -> Connection:
+        is_https = url.scheme == "https"
+        context = self.order.context if is_https else None
+        if is_https and context is None:
+            raise Stop("authorities", url)
+        return Connection(url.host, url.port, self.order.timeout, context)
+
     def _ask(
-        self, connection: _Connection, url: Url
+        self, connection: Connection, url: Url
     ) -> tuple[http.client.HTTPResponse, bool]:
         """Ask for the file, or for the rest of it; return the answer."""
         data = self.order.data

@@ -11,7 +11,6 @@ A page that cannot be read is a failure: it might have said `quarantined`.
 from __future__ import annotations
 
 import base64
-import encodings.idna  # noqa: F401  a name of a host may ask for it
 import http.client
 import json
 import os
@@ -28,8 +27,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from hearth_downloads.core.addresses import PORTS
 from hearth_downloads.core.certificates import find_certificates
+from hearth_downloads.core.connection import Connection, make_context
 from hearth_downloads.core.faults import Failed, Fault, Unreachable, clean
-from hearth_downloads.core.sandbox import PROXY_PORT
 from hearth_downloads.packages.sentences import Case, explain
 from hearth_downloads.packages.stage import INSIDE
 from hearth_downloads.packages.uv import Uv
@@ -77,7 +76,7 @@ class _Busy(_Flaw):
 
 
 _AGAIN = (_Busy, ConnectionError, http.client.HTTPException, ssl.SSLEOFError)
-Kept = dict[tuple[str, ...], http.client.HTTPConnection]  # by scheme and place
+Kept = dict[tuple[str, ...], Connection]  # by scheme and place
 
 
 def find_statuses(
@@ -204,28 +203,21 @@ class _Client:
                     connection.close()
         raise _Flaw("it sends from one place to the next")
 
-    def _connect(self, url: str) -> http.client.HTTPConnection:
-        """Return a connection through the proxy."""
+    def _connect(self, url: str) -> Connection:
         parts = urlsplit(url)
         if parts.scheme not in PORTS or not parts.hostname:
             raise _Flaw("it leads to what is no http or https URL")
-        proxy = ("127.0.0.1", PROXY_PORT)
-        timeout = self.question.timeout
-        if parts.scheme == "http":
-            return http.client.HTTPConnection(*proxy, timeout=timeout)
-        connection = http.client.HTTPSConnection(
-            *proxy, timeout=timeout, context=self._context()
+        return Connection(
+            parts.hostname,
+            parts.port or PORTS[parts.scheme],
+            self.question.timeout,
+            self._context() if parts.scheme == "https" else None,
         )
-        port = parts.port or PORTS[parts.scheme]
-        connection.set_tunnel(parts.hostname, port)
-        return connection
 
     def _context(self) -> ssl.SSLContext:
         with self.lock:
             if self.context is None:
-                self.context = ssl.create_default_context(
-                    cafile=find_certificates() or None
-                )
+                self.context = make_context(find_certificates())
             return self.context
 
 
