@@ -152,21 +152,27 @@ def measure_cold(
 
 def measure_shared(packages: Packages) -> list[Figure]:
     """Count what a hundred sessions with ten packages have, and one."""
-    disk = Figure("disk, 100 sessions with 10 packages", "MB", "1.2x of one")
-    memory = Figure("their part of the page cache", "MB", "1.2x of one")
-    packages.forget()
+    disk = Figure("disk, 100 sessions with 10 packages", "MB", "one and names")
+    memory = Figure("their part of the page cache", "MB", "that of one")
+    before = count(packages.folder)
     with ExitStack() as stack:
         for number in range(SESSIONS):
             kernel = stack.enter_context(kernel_of(packages.side))
             packages.use(kernel, *TEN)
             if number in (0, SESSIONS - 1):
                 side = OURS if number else "one session"
-                files = find_files(packages.folder)
-                disk.add(side, sum(one[0] for one in files.values()) / 1e6)
-                memory.add(side, sum(one[1] for one in files.values()) / 1e6)
-                names = len(list(packages.folder.rglob("*.py")))
-    disk.note = f"{names} names of {len(files)} files and folders"
+                after = count(packages.folder)
+                disk.add(side, (after[0] - before[0]) / 1e6)
+                memory.add(side, (after[1] - before[1]) / 1e6)
+                disk.note = f"{after[2] - before[2]} files and folders"
     return [disk, memory]
+
+
+def count(top: Path) -> tuple[int, int, int]:
+    """Return bytes on the disk and in the page cache, and the number."""
+    found = find_files(top).values()
+    sizes, cached = (sum(one[at] for one in found) for at in (0, 1))
+    return sizes, cached, len(found)
 
 
 def find_files(top: Path) -> dict[tuple[int, int], tuple[int, int]]:
