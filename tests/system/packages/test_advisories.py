@@ -343,6 +343,31 @@ def test_refuses_what_is_malicious(
     assert [one["version"] for one in answer["packages"]] == ["1", "1"]
 
 
+def test_a_job_takes_what_is_kept_once(
+    folder: Folder, index: FakeIndex, place: Path
+) -> None:
+    """It is megabytes of JSON; only a job that has to wait reads it twice."""
+    index.add("a", "1")
+    index.add("b", "1")
+    folder.settings["advisories"] = dump(place / "all.zip", record("foo"))
+    folder.do("add", "a")
+    folder.hook = """
+from hearth_downloads.packages import advisories, change
+def only_once(owner, name):
+    real, seen = getattr(owner, name), []
+    def step(*arguments):
+        assert not seen, name
+        seen.append(name)
+        return real(*arguments)
+    setattr(owner, name, step)
+only_once(advisories, "_find")
+only_once(change._Change, "_find_there")
+"""
+    for name in ("b", "a"):
+        found = folder.do("add", name)["packages"]
+        assert [one["name"] for one in found] == ["a", "b"]
+
+
 def test_refuses_what_became_malicious(
     folder: Folder, index: FakeIndex, place: Path
 ) -> None:

@@ -19,7 +19,7 @@ from worker import ALWAYS, Ended, Folder
 ROUNDS = 3
 FIRST, SECOND = "1" * 32, "2" * 32
 MOMENTS = [
-    ("stage.Stage", "take_lock", "after"),
+    ("stage.Stage", "try_lock", "after"),
     ("stage.Stage", "_open_space", "before"),
     ("stage.Stage", "_take_over", "before"),
     ("stage.Stage", "_take_over", "after"),

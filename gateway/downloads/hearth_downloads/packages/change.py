@@ -90,14 +90,14 @@ class _Change:
     def run(self, new: dict[str, str]) -> bytes:
         """Make the change; `new` has requirements, or names to be removed."""
         is_add = self.job.order in _GROWING
-        if is_add:
-            # A request that changes nothing does not wait for other workers.
-            self.advisories = find_advisories(self.job)
-            self.before = self.generations.read()
-            requested = self._find_there(new)
-            if requested == self.before.requested:
-                return encode(self._report(self.before, new))
-        self.stage.take_lock(self.gateway)
+        if not self.stage.try_lock():
+            if is_add:
+                # A request that changes nothing does not wait for them.
+                self.advisories = find_advisories(self.job)
+                self.before = self.generations.read()
+                if self._find_there(new) == self.before.requested:
+                    return encode(self._report(self.before, new))
+            self.stage.take_lock(self.gateway)
         self.generations.recover()
         self.before = self.generations.read()
         if is_add:
@@ -105,6 +105,8 @@ class _Change:
             self.advisories = read_advisories(self.job, check)
             check_asked(self.advisories, new)
             requested = self._find_there(new)
+            if requested == self.before.requested:
+                return encode(self._report(self.before, new))
             if requested is not None:
                 return self._record(requested, new)
         self.stage.open(self.gateway)

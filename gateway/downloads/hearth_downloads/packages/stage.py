@@ -87,30 +87,31 @@ class Stage:
         self.folder = self._make(_STAGE, self.space)
 
     def take_lock(self, gateway: Gateway) -> None:
-        """Wait until no other worker writes, unless it is this one."""
-        if self.lock >= 0:
-            return
-        self.work = open_folder(self.job.work)
-        while True:
-            self.lock = self._open_lock()
-            self._await_lock(gateway)
-            if _is_same(look_at(_LOCK, self.work), os.fstat(self.lock)):
-                return
-            os.close(self.lock)
-
-    def _await_lock(self, gateway: Gateway) -> None:
-        """Wait until no other worker has it, and say that first."""
+        """Wait until no other worker writes, and say that first."""
         is_reported = False
-        while True:
-            try:
-                fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                gateway.check()
+        while not self.try_lock():
+            gateway.check()
             if not is_reported:
                 gateway.progress("waiting for another job's end")
                 is_reported = True
             time.sleep(LOCK_SECONDS)
+
+    def try_lock(self) -> bool:
+        """Return true if this worker has the lock, which it keeps."""
+        if self.lock >= 0:
+            return True
+        if self.work < 0:
+            self.work = open_folder(self.job.work)
+        lock = self._open_lock()
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_same(look_at(_LOCK, self.work), os.fstat(lock)):
+                self.lock = lock
+        except BlockingIOError:
+            pass
+        if self.lock < 0:
+            os.close(lock)
+        return self.lock >= 0
 
     def _open_lock(self) -> int:
         """Open the file; what else has its name is removed."""
