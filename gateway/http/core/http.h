@@ -48,6 +48,13 @@ typedef struct {
     int64_t active_us; /* of the last request */
 } http_clocks_t;
 
+/* Calls of the Model Context Protocol, and things that they leave for others. */
+typedef struct {
+    struct mcp_call *calls;    /* borrowed; under way */
+    mcp_listener_t *listeners; /* owned; clients that subscribe */
+    json_t *fetch_keys;        /* owned; of tool_fetch.c, by what was asked */
+} http_mcp_t;
+
 /* Objects that survive a restart (subscriptions/resume_state.h); each owned. */
 typedef struct {
     json_t *sessions;  /* Jupyter's sessions, by id */
@@ -82,8 +89,7 @@ struct http {
     bool is_informed;                /* the registry has sent the session set */
     http_kept_t kept;                /* over a restart */
     zhashx_t *terminals;             /* owned; name -> web_terminal_t */
-    struct mcp_call *calls;          /* borrowed; MCP calls under way */
-    mcp_listener_t *listeners;       /* owned; MCP clients that subscribe */
+    http_mcp_t mcp;                  /* Model Context Protocol */
     feed_t *feed;       /* owned; the feed of pages; NULL until there is one */
     metrics_t *metrics; /* owned */
     uint8_t journal_key[LOG_KEY_SIZE]; /* of the journals that are read */

@@ -249,6 +249,7 @@ static void destroy(server_t **self_p)
     if (self->is_ending)
         resume_state_save(&self->http);
     metrics_destroy(&self->http.metrics);
+    json_decref(self->http.mcp.fetch_keys);
     json_decref(self->http.kept.terminals);
     json_decref(self->http.kept.sandboxes);
     json_decref(self->http.kept.cursors);

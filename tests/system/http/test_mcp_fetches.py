@@ -337,6 +337,10 @@ def test_a_slow_fetch_is_answered(hasty: Fetching) -> None:
     assert hasty.order("began") == ["slow-mcp"]
     hasty.let("slow-mcp")
     until_it_says(f"slow-mcp has {len(PLAIN)} bytes now, SHA-256 {HASH}")
+    assert hasty.order("began") == ["slow-mcp"]
+    # A call that follows an answer fetches once more.
+    fetch(rpc, session, "slow-mcp?k=v")
+    wait_for(lambda: len(hasty.order("began")) == 2, "a second fetch")
 
 
 def test_a_slow_clone_is_answered(hasty: Fetching) -> None:
@@ -364,7 +368,6 @@ def test_a_slow_clone_is_answered(hasty: Fetching) -> None:
     assert hasty.order("began").count("slow-tool.git") == 1
     hasty.let("slow-tool.git")
 
-    # A call after it has come is another clone, for which there is no place.
     def has_come() -> bool:
         result = rpc.call(
             "files",
@@ -375,6 +378,14 @@ def test_a_slow_clone_is_answered(hasty: Fetching) -> None:
         return text_of(result).encode() == README
 
     wait_for(has_come, "the repository")
+    # The model has not heard of it. After that it is another clone.
+    result = clone(rpc, session, "slow-tool.git")
+    assert not result["isError"]
+    assert HOLDS in text_of(result)
+    assert hasty.order("began").count("slow-tool.git") == 1
+    result = clone(rpc, session, "slow-tool.git")
+    assert result["isError"]
+    assert "slow-tool is a folder that is not empty" in text_of(result)
 
 
 def test_progress(gateway: Fetching, rpc: Rpc, web: Web, session: str) -> None:

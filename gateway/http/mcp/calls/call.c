@@ -14,7 +14,7 @@
 
 static void unlink_call(mcp_call_t *self)
 {
-    mcp_call_t **at = &self->exchange->http->calls;
+    mcp_call_t **at = &self->exchange->http->mcp.calls;
 
     while (*at && *at != self)
         at = &(*at)->next;
@@ -57,8 +57,8 @@ mcp_call_t *call_new(exchange_t *exchange, const struct mcp_offer *offer,
     *message = (rpc_message_t){0};
     self->era = era;
     self->heard = clock_monotonic_ms();
-    self->next = exchange->http->calls;
-    exchange->http->calls = self;
+    self->next = exchange->http->mcp.calls;
+    exchange->http->mcp.calls = self;
     exchange_keep(exchange, self, destroy);
     return self;
 }
@@ -272,7 +272,7 @@ bool call_permits(mcp_call_t *self, unsigned scope)
 void calls_respond(http_t *http, const char *client,
                    const rpc_message_t *response)
 {
-    for (mcp_call_t *at = http->calls; at; at = at->next)
+    for (mcp_call_t *at = http->mcp.calls; at; at = at->next)
         if (!at->is_answered && at->ops && at->ops->on_response
             && strcmp(at->client, client) == 0
             && at->ops->on_response(at, response))
@@ -284,7 +284,7 @@ void calls_on_event(http_t *http, const frontend_event_t *event)
 {
     mcp_call_t *next;
 
-    for (mcp_call_t *at = http->calls; at; at = next) {
+    for (mcp_call_t *at = http->mcp.calls; at; at = next) {
         next = at->next;
         if (!at->is_answered && at->ops && at->ops->on_event)
             at->ops->on_event(at, event);
@@ -306,7 +306,7 @@ void calls_on_tick(http_t *http)
     int64_t now = clock_monotonic_ms();
     mcp_call_t *next;
 
-    for (mcp_call_t *at = http->calls; at; at = next) {
+    for (mcp_call_t *at = http->mcp.calls; at; at = next) {
         next = at->next;
         if (!at->is_answered && at->ops && at->ops->on_tick)
             at->ops->on_tick(at, now);
@@ -316,7 +316,7 @@ void calls_on_tick(http_t *http)
 
 void calls_cancel(http_t *http, const char *client, const json_t *id)
 {
-    for (mcp_call_t *at = http->calls; at; at = at->next) {
+    for (mcp_call_t *at = http->mcp.calls; at; at = at->next) {
         if (!*client || strcmp(at->client, client) != 0 || at->is_answered
             || !json_equal(at->message.id, id))
             continue;

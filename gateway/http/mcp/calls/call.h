@@ -50,7 +50,7 @@ struct mcp_call {
     int64_t heard;                         /* monotonic ms; of the last event */
     bool is_stream; /* the answer has begun, as a stream */
     bool is_answered;
-    mcp_call_t *next; /* borrowed; of http->calls */
+    mcp_call_t *next; /* borrowed; of http->mcp.calls */
 };
 
 /* Makes the exchange's call and takes the message. */

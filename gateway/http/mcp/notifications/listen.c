@@ -123,10 +123,10 @@ void listen_open(mcp_call_t *call)
 
 void listen_destroy(http_t *http)
 {
-    while (http->listeners) {
-        mcp_listener_t *first = http->listeners;
+    while (http->mcp.listeners) {
+        mcp_listener_t *first = http->mcp.listeners;
 
-        http->listeners = first->next;
+        http->mcp.listeners = first->next;
         watch_clear(&first->watch);
         free(first);
     }
@@ -138,7 +138,7 @@ static void forget_oldest(http_t *http)
     mcp_listener_t **oldest = NULL, *found;
     size_t count = 0;
 
-    for (mcp_listener_t **at = &http->listeners; *at; at = &(*at)->next) {
+    for (mcp_listener_t **at = &http->mcp.listeners; *at; at = &(*at)->next) {
         count++;
         if (!(*at)->watch.call && (!oldest || (*at)->used < (*oldest)->used))
             oldest = at;
@@ -154,7 +154,7 @@ static void forget_oldest(http_t *http)
 static mcp_listener_t *listener_of(const mcp_call_t *call)
 {
     http_t *http = call->exchange->http;
-    mcp_listener_t *self = http->listeners;
+    mcp_listener_t *self = http->mcp.listeners;
 
     while (self && strcmp(self->client, call->client) != 0)
         self = self->next;
@@ -163,8 +163,8 @@ static mcp_listener_t *listener_of(const mcp_call_t *call)
         self = mem_new(sizeof *self);
         snprintf(self->client, sizeof self->client, "%s", call->client);
         self->watch.has_list = true;
-        self->next = http->listeners;
-        http->listeners = self;
+        self->next = http->mcp.listeners;
+        http->mcp.listeners = self;
     }
     self->used = clock_monotonic_ms();
     return self;

@@ -1,6 +1,8 @@
 /* See tool_fetch.h. The fetch is the registry's, and goes on if its client
  * goes. Calls for the same thing share one request, so a client that repeats
- * its call takes no second place among those that wait. */
+ * its call takes no second place among those that wait. They also share a key
+ * until one of them gets the result: a call that is repeated when the fetch is
+ * done, and was answered before with how far it had come, gets the result. */
 #include "gateway/http/mcp/tools/tool_fetch.h"
 
 #include "base/clock.h"
@@ -14,17 +16,23 @@
 #include <string.h>
 
 #define PROGRESS_MS 4000 /* between two notices of progress */
+#define KEYS_MAX    64   /* that are kept; the oldest one goes */
 
 typedef struct {
     mcp_call_t *call;              /* borrowed: its owner */
     char session[FRONTEND_ID_MAX]; /* its id */
+    char *name;                    /* owned; of the same calls; NULL: has key */
     int64_t until, noticed;        /* monotonic ms */
     bool is_looking;               /* the list of fetches is asked for */
 } fetch_t;
 
 static void destroy(void **self_p)
 {
-    free(*self_p);
+    fetch_t *self = *self_p;
+
+    if (self)
+        free(self->name);
+    free(self);
     *self_p = NULL;
 }
 
@@ -71,11 +79,23 @@ const char *tool_fetch_find_flaw(const mcp_call_t *call)
     return NULL;
 }
 
+/* Forgets the key of calls of which one gets its answer now. */
+static void forget_key(const mcp_call_t *call)
+{
+    const fetch_t *self = call->state;
+
+    if (self->name)
+        json_object_del(call->exchange->http->mcp.fetch_keys, self->name);
+}
+
 static void on_fetched(exchange_t *exchange, const json_t *reply)
 {
     mcp_call_t *call = call_of(exchange);
 
-    if (call->is_answered || !tool_result_is_ok(call, reply))
+    if (call->is_answered)
+        return;
+    forget_key(call);
+    if (!tool_result_is_ok(call, reply))
         return;
     cleanup_free char *text = is_clone(call)
                                   ? fetch_text_cloned(reply, wants_lfs(call))
@@ -158,7 +178,6 @@ static json_t *describe(const mcp_call_t *call, const char *session)
         json_pack("{s:s,s:s,s:s,s:s,s:s}", "id", session, "order", "fetch",
                   "kind", kind_of(call), "url", text_argument(call, "url"),
                   "path", text_argument(call, "path"));
-    char key[EXECUTION_ID_SIZE];
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*text_argument(call, texts[i]))
@@ -169,11 +188,40 @@ static json_t *describe(const mcp_call_t *call, const char *session)
                             json_integer(depth_argument(call)));
     if (wants_lfs(call))
         json_object_set_new(content, "lfs", json_true());
-    if (call_key(call)) {
-        execution_request_id(session, call_key(call), key);
-        json_object_set_new(content, "key", json_string(key));
-    }
     return content;
+}
+
+/* Returns the key of calls with that name, lent. */
+static json_t *shared_key(http_t *http, const char *name)
+{
+    json_t *keys = http->mcp.fetch_keys;
+    char key[EXECUTION_ID_SIZE];
+
+    if (!keys)
+        keys = http->mcp.fetch_keys = json_object();
+    if (!json_object_get(keys, name)) {
+        if (json_object_size(keys) == KEYS_MAX)
+            json_object_del(keys, json_object_iter_key(json_object_iter(keys)));
+        execution_request_id("", NULL, key);
+        json_object_set_new(keys, name, json_string(key));
+    }
+    return json_object_get(keys, name);
+}
+
+/* Adds the client's key, or one that the same calls share. */
+static void add_key(const mcp_call_t *call, json_t *content)
+{
+    fetch_t *self = call->state;
+    char key[EXECUTION_ID_SIZE];
+
+    if (call_key(call)) {
+        execution_request_id(self->session, call_key(call), key);
+        json_object_set_new(content, "key", json_string(key));
+        return;
+    }
+    self->name = json_dumps(content, JSON_COMPACT);
+    json_object_set(content, "key",
+                    shared_key(call->exchange->http, self->name));
 }
 
 void tool_fetch_run(mcp_call_t *call, const char *session)
@@ -186,13 +234,14 @@ void tool_fetch_run(mcp_call_t *call, const char *session)
     if (!call_key_check(call))
         return;
     self = mem_new(sizeof *self);
-    content = describe(call, session);
-    name = json_dumps(content, JSON_COMPACT);
     self->call = call;
     snprintf(self->session, sizeof self->session, "%s", session);
     self->noticed = clock_monotonic_ms();
     self->until = self->noticed + call->exchange->http->options->mcp.block_ms;
     call_keep(call, self, destroy, &ops);
+    content = describe(call, session);
+    add_key(call, content);
+    name = json_dumps(content, JSON_COMPACT);
     registry_client_ask_once(call->exchange, name, "fetch_request", content,
                              on_fetched);
 }
