@@ -48,7 +48,8 @@ typedef struct {
     int64_t active_us; /* of the last request */
 } http_clocks_t;
 
-/* Calls of the Model Context Protocol, and things that they leave for others. */
+/* Calls of the Model Context Protocol, and things that they leave for others.
+ */
 typedef struct {
     struct mcp_call *calls;    /* borrowed; under way */
     mcp_listener_t *listeners; /* owned; clients that subscribe */
