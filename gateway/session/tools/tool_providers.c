@@ -14,7 +14,9 @@ struct tool_providers {
     int64_t grace_ms;
     provider_t providers[TOOL_PROVIDERS_MAX];
     size_t size;
-    tool_wait_t *waits; /* owned; NULL until one waits */
+    char *removed[TOOL_PROVIDERS_MAX]; /* owned; names, or NULL */
+    size_t removed_next;               /* the place of the next one */
+    tool_wait_t *waits;                /* owned; NULL until one waits */
     size_t wait_count;
 };
 
@@ -46,6 +48,8 @@ void tool_providers_destroy(tool_providers_t **self_p)
         return;
     for (size_t i = 0; i < self->size; i++)
         clear_provider(&self->providers[i]);
+    for (size_t i = 0; i < TOOL_PROVIDERS_MAX; i++)
+        free(self->removed[i]);
     for (size_t i = 0; i < self->wait_count; i++)
         tool_wait_clear(&self->waits[i]);
     free(self->waits);
@@ -126,11 +130,42 @@ int tool_providers_check(const tool_providers_t *self, const char *provider,
     return check_names(self, provider, offer, fault);
 }
 
+/* Returns the index of the name; TOOL_PROVIDERS_MAX if it is not there. */
+static size_t find_removed(const tool_providers_t *self, const char *name)
+{
+    size_t i = 0;
+
+    while (i < TOOL_PROVIDERS_MAX
+           && (!self->removed[i] || strcmp(self->removed[i], name) != 0))
+        i++;
+    return i;
+}
+
+bool tool_providers_was_removed(const tool_providers_t *self,
+                                const char *provider)
+{
+    return find_removed(self, provider) < TOOL_PROVIDERS_MAX;
+}
+
+void tool_providers_note_removed(tool_providers_t *self, const char *provider)
+{
+    char **place = &self->removed[self->removed_next];
+
+    if (tool_providers_was_removed(self, provider))
+        return;
+    free(*place);
+    *place = mem_text(provider);
+    self->removed_next = (self->removed_next + 1) % TOOL_PROVIDERS_MAX;
+}
+
 void tool_providers_register(tool_providers_t *self, const char *provider,
                              tool_offer_t **offer_p, int64_t now_ms)
 {
     provider_t *known = find_own(self, provider);
+    size_t removed = find_removed(self, provider);
 
+    if (removed < TOOL_PROVIDERS_MAX)
+        free(take_ptr(self->removed[removed]));
     if (known) {
         tool_offer_destroy(&known->offer);
     } else {

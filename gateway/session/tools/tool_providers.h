@@ -30,6 +30,11 @@ void tool_providers_register(tool_providers_t *self, const char *provider,
 /* Forgets a provider. The caller has taken its places that wait, by
  * tool_providers_take_wait. Returns false if the provider is not known. */
 bool tool_providers_remove(tool_providers_t *self, const char *provider);
+/* Notes that the provider was removed on request, until it registers again. The
+ * last TOOL_PROVIDERS_MAX names are kept. */
+void tool_providers_note_removed(tool_providers_t *self, const char *provider);
+bool tool_providers_was_removed(const tool_providers_t *self,
+                                const char *provider);
 /* Returns the name of the provider of a tool, lent; NULL if no provider offers
  * it. */
 const char *tool_providers_of(const tool_providers_t *self, const char *tool);

@@ -30,14 +30,16 @@ static void recover_offer(session_t *self, jspan_t content)
 
     if (!provider)
         return;
-    if (jspan_is(tools, JSPAN_ABSENT))
+    if (jspan_is(tools, JSPAN_ABSENT)) {
         tool_providers_remove(self->tools.providers, provider);
-    else if (tool_offer_read((bytes_t){tools.text, tools.size}, &offer, &fault)
-                 < 0
-             || tool_policy_check(self->spec->profile, offer, &fault) < 0
-             || tool_providers_check(self->tools.providers, provider, offer,
-                                     &fault)
-                    < 0)
+        tool_providers_note_removed(self->tools.providers, provider);
+    } else if (tool_offer_read((bytes_t){tools.text, tools.size}, &offer,
+                               &fault)
+                   < 0
+               || tool_policy_check(self->spec->profile, offer, &fault) < 0
+               || tool_providers_check(self->tools.providers, provider, offer,
+                                       &fault)
+                      < 0)
         refuse_offer(self, provider, &fault);
     else
         tool_providers_register(self->tools.providers, provider, &offer,

@@ -158,12 +158,18 @@ static void empty_waits(session_t *self, const char *provider,
 static void refuse_unknown(session_t *self, uint64_t token,
                            const char *provider)
 {
+    bool was_removed =
+        tool_providers_was_removed(self->tools.providers, provider);
     cleanup_free char *text = mem_format(
-        "no provider `%s` has registered tools in this session; register them "
-        "by PUT /hearth/sessions/ID/tools first",
+        was_removed
+            ? "the provider `%s` was removed from this session: another client "
+              "wants its tools to be called no more"
+            : "no provider `%s` has registered tools in this session; register "
+              "them by PUT /hearth/sessions/ID/tools first",
         provider);
 
-    refuse(self, token, "UnknownProvider", text);
+    refuse(self, token, was_removed ? "ProviderRemoved" : "UnknownProvider",
+           text);
 }
 
 static void on_remove(session_t *self, const session_tools_order_t *order,
@@ -182,6 +188,7 @@ static void on_remove(session_t *self, const session_tools_order_t *order,
     audit_events_tools(self->audit, order->who, order->provider, 0);
     empty_waits(self, order->provider, NULL);
     tool_providers_remove(self->tools.providers, order->provider);
+    tool_providers_note_removed(self->tools.providers, order->provider);
     host_tools_announce(self);
     host_tools_end_due(self);
     answer_ok(self, token);

@@ -10,7 +10,12 @@ from typing import Any, Callable, Optional, cast
 import httpx
 import pytest
 from deadline import DEADLINE, wait_for
-from hearth import GatewayUnreachable, SessionGone, SessionUnknown
+from hearth import (
+    GatewayUnreachable,
+    SessionGone,
+    SessionUnknown,
+    ToolsRemoved,
+)
 from hearth._async.link import AsyncSessionLink
 from hearth._async.tools import AsyncTools
 from hearth._sync.link import SessionLink
@@ -32,6 +37,7 @@ class Session:
         self.answers: list[Any] = []
         self.lost = 0  # how many of the next answers do not arrive
         self.unknown: set[int] = set()  # requests whose provider is unknown
+        self.removed: set[int] = set()  # requests whose provider is removed
         self.is_gone = False
         self.offers: list[Any] = []
         self.all_given = threading.Event()
@@ -64,6 +70,8 @@ class Session:
         number = len(self.asked)
         self.asked.append(options["params"]["after"])
         self.before.get(number, lambda: None)()
+        if number in self.removed:
+            raise ToolsRemoved("it was removed")
         if number in self.unknown:
             raise SessionUnknown("no provider has registered tools")
         if number < len(self.given):
@@ -105,13 +113,33 @@ def test_one_whose_function_works() -> None:
     assert session.asked == [0, 7, 7]
 
 
-def test_a_provider_that_was_removed_offers_its_functions_again() -> None:
-    """As another client of the session may have done."""
+def test_one_that_the_gateway_does_not_know_offers_its_functions_again() -> (
+    None
+):
+    """As after a restart that has lost them."""
     session = Session([], [], [CALL])
     session.unknown = {0, 1}
     serve(session, Tools(cast(SessionLink, session)), lambda: "done")
     assert session.offers == [["work"]] * 3
     assert session.answers == [("7", {"result": "done"})]
+
+
+def test_one_that_was_removed_offers_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    session = Session([])
+    session.removed = {1}
+    tools = Tools(cast(SessionLink, session))
+    tools.add(lambda: "done", name="work")
+    wait_for(lambda: "it was removed" in caplog.text, "the error")
+    assert session.offers == [["work"]]
+    with pytest.raises(ToolsRemoved, match="it was removed"):
+        tools.add(lambda: "more", name="more")
+    with pytest.raises(ToolsRemoved, match="it was removed"):
+        tools.remove("work")
+    finish(tools)
+    assert session.offers == [["work"]]
+    assert session.asked == [0, 0]
 
 
 def test_a_session_that_has_ended_is_offered_nothing() -> None:

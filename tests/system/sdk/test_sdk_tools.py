@@ -8,6 +8,7 @@ from typing import Literal, Optional
 
 import hearth
 import pytest
+from deadline import wait_for
 from harness import Gateway
 from hearth._schemas import schema_of
 
@@ -28,6 +29,24 @@ def test_a_function_is_called(sync_session: hearth.Session) -> None:
     help_text = sync_session.run("tools.price.__doc__").text
     assert help_text is not None
     assert "Return the price of some of them." in help_text
+
+
+def test_another_client_removes_it(
+    sync_session: hearth.Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An operator's DELETE: it is not offered again."""
+    tools = sync_session.tools
+    tools.add(price)
+    path = f"/hearth/sessions/{sync_session.id}/tools"
+    listed = sync_session.ask("GET", path).json()["tools"]
+    [provider] = {one["provider"] for one in listed}
+    sync_session.ask(
+        "DELETE", path, accepted=(204,), params={"provider": provider}
+    )
+    wait_for(lambda: "was removed" in caplog.text, "the error")
+    with pytest.raises(hearth.ToolsRemoved, match=provider):
+        tools.add(odd)
+    assert sync_session.ask("GET", path).json()["tools"] == []
 
 
 def odd() -> object:

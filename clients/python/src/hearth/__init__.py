@@ -56,6 +56,7 @@ from hearth.errors import (
     SessionUnknown,
     StateLost,
     TokenRefused,
+    ToolsRemoved,
     WorkspaceFull,
 )
 from hearth.values import (
@@ -139,6 +140,7 @@ __all__ = [
     "StateLost",
     "TokenRefused",
     "Tools",
+    "ToolsRemoved",
     "WorkspaceFull",
     "__version__",
     "aio",

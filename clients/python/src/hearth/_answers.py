@@ -26,6 +26,7 @@ from hearth.errors import (
     PathRefused,
     SessionUnknown,
     TokenRefused,
+    ToolsRemoved,
     WorkspaceFull,
 )
 
@@ -46,6 +47,7 @@ _BY_NAME: dict[str, type[HearthError]] = {
     "PackagesRefused": PackagesRefused,
     "PackagesUnreachable": IndexUnreachable,
     "PathRefused": PathRefused,
+    "ProviderRemoved": ToolsRemoved,
     "RestartNeeded": PackagesRefused,
     "TooManySessions": GatewayFull,
     "WorkspaceFull": WorkspaceFull,

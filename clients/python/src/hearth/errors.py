@@ -124,6 +124,13 @@ class KeyConflict(SessionError):
     what_to_do = "Give other code another key."
 
 
+class ToolsRemoved(SessionError):
+    """Another client has removed the functions of `session.tools` from the
+    session. They are not offered again by themselves."""
+
+    what_to_do = "Offer them with another Session, if they are to be called."
+
+
 class QueueFull(SessionError):
     """Too many requests of the session wait. Nothing was run."""
 

@@ -2,6 +2,7 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define GRACE 100
@@ -94,6 +95,28 @@ static void providers_are_bounded(void **state)
     assert_int_equal(tool_providers_check(self, "p0", offer, &fault), 0);
 }
 
+static void one_that_was_removed_is_remembered(void **state)
+{
+    cleanup_tool_providers tool_providers_t *self = tool_providers_new(1000);
+    char name[8];
+
+    (void) state;
+    tool_providers_note_removed(self, "a");
+    tool_providers_note_removed(self, "a");
+    assert_true(tool_providers_was_removed(self, "a"));
+    assert_false(tool_providers_was_removed(self, "b"));
+    offers(self, "a", "[{\"name\":\"t\"}]", 0);
+    assert_false(tool_providers_was_removed(self, "a"));
+    tool_providers_note_removed(self, "a");
+    for (int i = 0; i < TOOL_PROVIDERS_MAX; i++) {
+        assert_true(tool_providers_was_removed(self, "a"));
+        snprintf(name, sizeof name, "p%d", i);
+        tool_providers_note_removed(self, name);
+    }
+    assert_false(tool_providers_was_removed(self, "a"));
+    assert_true(tool_providers_was_removed(self, "p0"));
+}
+
 static void one_that_waits_is_there_and_has_a_grace_after(void **state)
 {
     cleanup_tool_providers tool_providers_t *self = tool_providers_new(GRACE);
@@ -156,6 +179,7 @@ int main(void)
         cmocka_unit_test(finds_who_offers_a_tool),
         cmocka_unit_test(a_name_belongs_to_one_provider),
         cmocka_unit_test(providers_are_bounded),
+        cmocka_unit_test(one_that_was_removed_is_remembered),
         cmocka_unit_test(one_that_waits_is_there_and_has_a_grace_after),
         cmocka_unit_test(places_are_taken_by_name_and_by_time),
         cmocka_unit_test(places_are_bounded),

@@ -86,8 +86,10 @@ static void offers_are_known_again(void **state)
                                         fake_outside.now_ms + 9999));
     take_offer(self, "agent", "u");
     assert_null(provider_of(self, "t"));
+    assert_false(tool_providers_was_removed(self->tools.providers, "agent"));
     take(self, "tools", 2, "{\"provider\":\"agent\"}");
     assert_null(provider_of(self, "u"));
+    assert_true(tool_providers_was_removed(self->tools.providers, "agent"));
     assert_int_equal(tool_providers_size(self->tools.providers), 0);
 }
 

@@ -181,11 +181,15 @@ static void one_that_is_removed_waits_no_more(void **state)
                         "{\"provider\":\"agent\"}");
     assert_null(tool_providers_of(self->tools.providers, "t"));
     wait_for(self, 5, 30000);
-    DID("ANSWERED 5 error UnknownProvider");
-    SAYS("no provider `agent` has registered tools in this session; register "
-         "them by PUT /hearth/sessions/ID/tools first");
+    DID("ANSWERED 5 error ProviderRemoved");
+    SAYS("the provider `agent` was removed from this session: another client "
+         "wants its tools to be called no more");
     serve(self, 4, (session_tools_order_t){.kind = TOOLS_REMOVE}, "agent");
+    DID("ANSWERED 4 error ProviderRemoved");
+    serve(self, 4, (session_tools_order_t){.kind = TOOLS_REMOVE}, "never");
     DID("ANSWERED 4 error UnknownProvider");
+    SAYS("no provider `never` has registered tools in this session; register "
+         "them by PUT /hearth/sessions/ID/tools first");
 }
 
 static void a_wait_has_its_time(void **state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any, Callable, Optional, TypeVar
 from uuid import uuid4
@@ -16,9 +17,11 @@ from hearth._background import (
 )
 from hearth._schemas import schema_of
 from hearth._taken_calls import TakenCalls
-from hearth.errors import GatewayError, HearthError
+from hearth.errors import GatewayError, HearthError, ToolsRemoved
 
 Tool = TypeVar("Tool", bound=Callable[..., Any])
+
+_log = logging.getLogger("hearth")
 
 _WAIT = 10  # seconds that one request waits for calls
 _PAUSE = 0.5  # after a failure, in seconds
@@ -33,7 +36,9 @@ class AsyncTools:
     `hearth.ToolError` in the session, with its text. Calls come at the same
     time, each in a thread (functions that are coroutines: in a task). One call
     is one run of the function, also if the gateway is started again meanwhile.
-    Functions that another client has removed are offered again.
+    If another client removes them from the session, they are served no more:
+    the logger `hearth` gets the error, and `add` and `remove` raise it
+    (ToolsRemoved).
     """
 
     def __init__(self, session: AsyncSessionLink) -> None:
@@ -44,6 +49,7 @@ class AsyncTools:
         self._described: dict[str, dict[str, Any]] = {}
         self._taken = TakenCalls()
         self._background: Optional[AsyncBackground] = None
+        self._removed: Optional[ToolsRemoved] = None
 
     async def add(
         self,
@@ -62,8 +68,8 @@ class AsyncTools:
             schema: JSON Schema of the arguments; made of the function's
                 annotations without one.
 
-        Raises BadRequest (a bad name or schema), NotPermitted, and what any
-        request of the session raises.
+        Raises BadRequest (a bad name or schema), NotPermitted, ToolsRemoved,
+        and what any request of the session raises.
         """
         called = name or function.__name__
         described = {
@@ -91,6 +97,8 @@ class AsyncTools:
         del self._functions[name]
 
     async def _register(self, described: Mapping[str, Any]) -> None:
+        if self._removed is not None:
+            raise self._removed
         await self._session.ask(
             "PUT",
             self._path,
@@ -138,6 +146,11 @@ class AsyncTools:
             except GatewayError:
                 await async_sleep(_PAUSE)  # it may come again
                 continue
+            except ToolsRemoved as error:
+                if not background.is_over:  # it was not aclose() itself
+                    self._removed = error
+                    _log.error("%s", error)
+                return
             except HearthError:
                 if not await self._offer_again(background):
                     return  # the session has ended
@@ -153,7 +166,7 @@ class AsyncTools:
                     background.spawn(self._answer, number, answer)
 
     async def _offer_again(self, background: AsyncBackground) -> bool:
-        """Offer all functions once more, which another client has removed.
+        """Offer all functions once more, which the gateway does not know.
         Return false if the session has ended."""
         if background.is_over:
             return False

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any, Callable, Optional, TypeVar
 from uuid import uuid4
@@ -17,9 +18,11 @@ from hearth._background import (
 )
 from hearth._schemas import schema_of
 from hearth._taken_calls import TakenCalls
-from hearth.errors import GatewayError, HearthError
+from hearth.errors import GatewayError, HearthError, ToolsRemoved
 
 Tool = TypeVar("Tool", bound=Callable[..., Any])
+
+_log = logging.getLogger("hearth")
 
 _WAIT = 10  # seconds that one request waits for calls
 _PAUSE = 0.5  # after a failure, in seconds
@@ -34,7 +37,9 @@ class Tools:
     `hearth.ToolError` in the session, with its text. Calls come at the same
     time, each in a thread (functions that are coroutines: in a task). One call
     is one run of the function, also if the gateway is started again meanwhile.
-    Functions that another client has removed are offered again.
+    If another client removes them from the session, they are served no more:
+    the logger `hearth` gets the error, and `add` and `remove` raise it
+    (ToolsRemoved).
     """
 
     def __init__(self, session: SessionLink) -> None:
@@ -45,6 +50,7 @@ class Tools:
         self._described: dict[str, dict[str, Any]] = {}
         self._taken = TakenCalls()
         self._background: Optional[Background] = None
+        self._removed: Optional[ToolsRemoved] = None
 
     def add(
         self,
@@ -63,8 +69,8 @@ class Tools:
             schema: JSON Schema of the arguments; made of the function's
                 annotations without one.
 
-        Raises BadRequest (a bad name or schema), NotPermitted, and what any
-        request of the session raises.
+        Raises BadRequest (a bad name or schema), NotPermitted, ToolsRemoved,
+        and what any request of the session raises.
         """
         called = name or function.__name__
         described = {
@@ -92,6 +98,8 @@ class Tools:
         del self._functions[name]
 
     def _register(self, described: Mapping[str, Any]) -> None:
+        if self._removed is not None:
+            raise self._removed
         self._session.ask(
             "PUT",
             self._path,
@@ -139,6 +147,11 @@ class Tools:
             except GatewayError:
                 sync_sleep(_PAUSE)  # it may come again
                 continue
+            except ToolsRemoved as error:
+                if not background.is_over:  # it was not close() itself
+                    self._removed = error
+                    _log.error("%s", error)
+                return
             except HearthError:
                 if not self._offer_again(background):
                     return  # the session has ended
@@ -154,7 +167,7 @@ class Tools:
                     background.spawn(self._answer, number, answer)
 
     def _offer_again(self, background: Background) -> bool:
-        """Offer all functions once more, which another client has removed.
+        """Offer all functions once more, which the gateway does not know.
         Return false if the session has ended."""
         if background.is_over:
             return False
