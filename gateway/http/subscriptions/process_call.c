@@ -85,24 +85,19 @@ static void on_event(subscriber_t *subscriber, const frontend_event_t *event)
 {
     process_call_t *self = call_of(subscriber);
     exchange_t *exchange = self->exchange;
-    json_auto_t *header = NULL, *content = NULL;
-    const char *type;
+    cleanup_process_message process_message_t message = {0};
 
-    if (!event->client.size || event->channel != CHANNEL_CONTROL
-        || is_answered(self))
+    if (is_answered(self) || !process_message_read(event, &message))
         return;
-    header = json_loadb(event->header.bytes, event->header.size, 0, NULL);
-    content = json_loadb(event->content.bytes, event->content.size, 0, NULL);
-    type = model_text(header, "msg_type");
-    if (is_reply(type)) {
+    if (is_reply(message.type)) {
         self->has_reply = true;
-        self->ops->on_reply(exchange, self, content);
+        self->ops->on_reply(exchange, self, message.content);
     } else if (!self->has_reply) {
         return;
-    } else if (strcmp(type, "process_output") == 0 && event->buffer_count) {
-        self->ops->on_output(exchange, self, content, event->buffers[0]);
-    } else if (strcmp(type, "process_ended") == 0) {
-        self->ops->on_end(exchange, self, content);
+    } else if (message.is_output) {
+        self->ops->on_output(exchange, self, message.content, message.output);
+    } else if (strcmp(message.type, "process_ended") == 0) {
+        self->ops->on_end(exchange, self, message.content);
     }
 }
 

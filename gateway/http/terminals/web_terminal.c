@@ -260,23 +260,19 @@ static void on_hello(subscriber_t *subscriber, bool is_first)
 static void on_event(subscriber_t *subscriber, const frontend_event_t *event)
 {
     web_terminal_t *self = terminal_of(subscriber);
-    json_auto_t *header = NULL, *content = NULL;
-    const char *type;
+    cleanup_process_message process_message_t message = {0};
 
-    if (!event->client.size || event->channel != CHANNEL_CONTROL)
+    if (!process_message_read(event, &message))
         return;
-    header = json_loadb(event->header.bytes, event->header.size, 0, NULL);
-    content = json_loadb(event->content.bytes, event->content.size, 0, NULL);
-    type = model_text(header, "msg_type");
-    if (strcmp(type, "process_output") == 0 && event->buffer_count) {
-        on_output(self, content, event->buffers[0]);
-    } else if (strcmp(type, "process_attach_reply") == 0) {
-        on_attached(self, content);
-    } else if (strcmp(type, "process_input_taken") == 0) {
+    if (message.is_output) {
+        on_output(self, message.content, message.output);
+    } else if (strcmp(message.type, "process_attach_reply") == 0) {
+        on_attached(self, message.content);
+    } else if (strcmp(message.type, "process_input_taken") == 0) {
         self->input.read =
-            json_integer_value(json_object_get(content, "input_taken"));
+            json_integer_value(json_object_get(message.content, "input_taken"));
         send_input(self);
-    } else if (strcmp(type, "process_ended") == 0) {
+    } else if (strcmp(message.type, "process_ended") == 0) {
         web_terminal_end(self);
     }
 }
