@@ -8,13 +8,12 @@
 #include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/subscriptions/process_message.h"
 #include "gateway/http/subscriptions/session_set.h"
+#include "gateway/http/terminals/terminal_input.h"
 #include "gateway/http/terminals/terminal_recent.h"
 
 #include <string.h>
 
-#define LEASE_MS     15000       /* the session hears that this side is there */
-#define INPUT_WINDOW (64u << 10) /* bytes that were sent and not read */
-#define INPUT_PIECE  (32u << 10)
+#define LEASE_MS 15000 /* the session hears that this side is there */
 
 /* The output of a terminal's program. */
 typedef struct {
@@ -22,15 +21,6 @@ typedef struct {
     terminal_recent_t recent;
     int64_t reported_ms; /* monotonic; when the session last heard it */
 } terminal_output_t;
-
-/* The input of a terminal's program. */
-typedef struct {
-    buffer_t waiting;
-    uint64_t held;      /* bytes of it that count (memory_quota.h) */
-    json_int_t sent;    /* bytes */
-    json_int_t read;    /* bytes of them that the program has */
-    bool is_sent_known; /* this gateway sent everything, or knows how much */
-} terminal_input_t;
 
 struct web_terminal {
     subscriber_t subscriber;      /* first member: gets the session's events */
@@ -171,29 +161,18 @@ void web_terminal_resize(web_terminal_t *self)
 /* Sends what waits, as far as the program reads. */
 static void send_input(web_terminal_t *self)
 {
-    terminal_input_t *input = &self->input;
+    bytes_t piece;
 
-    while (self->is_attached && input->waiting.size
-           && input->sent - input->read < INPUT_WINDOW) {
-        size_t size = input->waiting.size < INPUT_PIECE ? input->waiting.size
-                                                        : INPUT_PIECE;
-        send_message(self, "input_request", json_object(),
-                     (bytes_t){input->waiting.data, size});
-        input->sent += (json_int_t) size;
-        buffer_consume(&input->waiting, size);
+    while (self->is_attached && terminal_input_next(&self->input, &piece)) {
+        send_message(self, "input_request", json_object(), piece);
+        terminal_input_sent(&self->input, &self->http->memory, piece.size);
     }
-    (void) memory_quota_set(&self->http->memory, &input->held,
-                            input->waiting.size);
 }
 
 bool web_terminal_input(web_terminal_t *self, bytes_t text)
 {
-    size_t size = self->input.waiting.size + text.size;
-
-    if (size > WEB_TERMINAL_INPUT_MAX
-        || !memory_quota_set(&self->http->memory, &self->input.held, size))
+    if (!terminal_input_add(&self->input, &self->http->memory, text))
         return false;
-    buffer_append(&self->input.waiting, text.bytes, text.size);
     self->active_us = self->http->clocks.active_us = clock_wall_us();
     send_input(self);
     return true;
@@ -236,10 +215,7 @@ static void on_attached(web_terminal_t *self, const json_t *reply)
         return;
     }
     self->is_attached = true;
-    self->input.read = read;
-    if (!self->input.is_sent_known || self->input.sent < read)
-        self->input.sent = read;
-    self->input.is_sent_known = true;
+    terminal_input_begin(&self->input, read);
     send_taken(self, self->output.next);
     send_size(self);
     send_input(self);
@@ -339,8 +315,7 @@ void web_terminal_destroy(web_terminal_t **self_p)
         return;
     leave(self);
     end_viewers(self, WS_CLOSE_SERVICE_RESTART);
-    (void) memory_quota_set(&self->http->memory, &self->input.held, 0);
-    buffer_reset(&self->input.waiting);
+    terminal_input_clear(&self->input, &self->http->memory);
     terminal_recent_clear(&self->output.recent);
     free(self->who);
     free(self->session);

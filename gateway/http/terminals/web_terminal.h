@@ -7,8 +7,6 @@
 #include "gateway/http/core/http.h"
 
 #define WEB_TERMINAL_NAME_MAX 64 /* bytes */
-#define WEB_TERMINAL_INPUT_MAX                                                 \
-    (1u << 20) /* bytes that the program has not read */
 
 /* A client: a member of its owner, which the ops get. */
 typedef struct terminal_viewer terminal_viewer_t;

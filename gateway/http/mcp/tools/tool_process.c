@@ -5,18 +5,17 @@
 #include "base/clock.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/executions/execution_request.h"
+#include "gateway/http/mcp/results/process_lines.h"
 #include "gateway/http/mcp/results/process_text.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "gateway/http/mcp/tools/call_key.h"
 #include "gateway/http/mcp/tools/tool_session.h"
 #include "gateway/http/subscriptions/process_message.h"
-#include "notebooks/modelview/plain_line.h"
 
 #include <string.h>
 
 #define SECONDS_USUAL 30
 #define SECONDS_MAX   300
-#define ARGV_SHOWN    200 /* bytes of a program's words in a list */
 
 /* One call about a process, or about all of them. */
 typedef struct {
@@ -42,11 +41,6 @@ static tool_process_t *process_of(subscriber_t *subscriber)
     return (tool_process_t *) subscriber;
 }
 
-static json_int_t number_of(const json_t *process)
-{
-    return json_integer_value(json_object_get(process, "process"));
-}
-
 /* Sends a message about the process that is followed; `content` is taken. */
 static void send_message(tool_process_t *self, const char *verb,
                          json_t *content)
@@ -54,7 +48,7 @@ static void send_message(tool_process_t *self, const char *verb,
     fault_t ignored;
 
     json_object_set_new(content, "process",
-                        json_integer(number_of(self->process)));
+                        json_integer(process_lines_number(self->process)));
     if (self->subscription)
         (void) process_message_send(self->subscription, &self->subscriber, verb,
                                     content, (bytes_t){0}, &ignored);
@@ -81,39 +75,18 @@ static void destroy(void **self_p)
 
 /* ---- answers ---- */
 
-static bool is_ended(const json_t *process)
-{
-    return strcmp(model_text(process, "state"), "ended") == 0;
-}
-
-static void write_head(const tool_process_t *self, buffer_t *out)
-{
-    const json_t *process = self->process;
-    char id[TOOL_ID_SIZE];
-
-    buffer_format(out, "[process %" JSON_INTEGER_FORMAT "] ",
-                  number_of(process));
-    if (is_ended(process))
-        buffer_text(out, model_text(process, "sentence"));
-    else
-        buffer_text(out, "RUNNING");
-    buffer_format(out, " · session %s",
-                  tool_result_id(self->subscription->id, id));
-    if (!is_ended(process))
-        buffer_text(out, " · session with action output waits for more, kill "
-                         "ends it");
-}
-
 /* Answers with the state of the process and what it wrote. */
 static void answer(tool_process_t *self)
 {
     const json_t *code = json_object_get(self->process, "exit_code");
-    bool is_error =
-        is_ended(self->process) && !(code && json_integer_value(code) == 0);
+    bool is_error = process_lines_is_ended(self->process)
+                    && !(code && json_integer_value(code) == 0);
     cleanup_buffer buffer_t out = BUFFER_EMPTY, written = BUFFER_EMPTY;
+    char id[TOOL_ID_SIZE];
 
-    write_head(self, &out);
-    if (is_ended(self->process) && self->known > self->next)
+    process_lines_write_head(self->process,
+                             tool_result_id(self->subscription->id, id), &out);
+    if (process_lines_is_ended(self->process) && self->known > self->next)
         process_text_skip(&self->text, (uint64_t) (self->known - self->next));
     process_text_write(&self->text, &written);
     if (written.size) {
@@ -123,40 +96,11 @@ static void answer(tool_process_t *self)
     tool_result_bytes(self->call, is_error, out.data, out.size);
 }
 
-/* Writes the beginning of a program's words, without what a model or a terminal
- * would take for something else. */
-static void write_argv(const json_t *argv, buffer_t *out)
-{
-    cleanup_free char *text = json_dumps(argv, JSON_COMPACT);
-    size_t size = text ? strlen(text) : 0;
-    cleanup_plain_line plain_line_t line;
-
-    if (size > ARGV_SHOWN) {
-        size = ARGV_SHOWN;
-        while ((text[size] & 0xc0) == 0x80)
-            size--;
-    }
-    plain_line_init(&line, text, size);
-    if (plain_line_next(&line))
-        buffer_append(out, line.line.bytes, line.line.size);
-}
-
 static void answer_list(mcp_call_t *call, const json_t *processes)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
-    const json_t *process;
-    size_t i;
 
-    buffer_text(&out, "process\tstate\tstarted\tprogram");
-    json_array_foreach(processes, i, process)
-    {
-        buffer_format(&out, "\n%" JSON_INTEGER_FORMAT "\t%s\t%.19s\t",
-                      number_of(process),
-                      is_ended(process) ? model_text(process, "sentence")
-                                        : model_text(process, "state"),
-                      model_text(process, "started"));
-        write_argv(json_object_get(process, "argv"), &out);
-    }
+    process_lines_write_list(processes, &out);
     tool_result_bytes(call, false, out.data, out.size);
 }
 
@@ -175,7 +119,8 @@ static void take_process(tool_process_t *self, const json_t *process)
  * end after that. */
 static void answer_if_due(tool_process_t *self)
 {
-    bool has_all = self->next >= self->known && !is_ended(self->process);
+    bool has_all =
+        self->next >= self->known && !process_lines_is_ended(self->process);
     bool is_late = clock_monotonic_ms() >= self->until_ms;
 
     if (has_all && (is_late || (!self->waits && self->has_output)))
@@ -223,23 +168,18 @@ static void take_output(tool_process_t *self, const json_t *content,
 static void on_event(subscriber_t *subscriber, const frontend_event_t *event)
 {
     tool_process_t *self = process_of(subscriber);
-    json_auto_t *header = NULL, *content = NULL;
-    const char *type;
+    cleanup_process_message process_message_t message = {0};
 
-    if (!event->client.size || event->channel != CHANNEL_CONTROL
-        || self->call->is_answered)
+    if (self->call->is_answered || !process_message_read(event, &message))
         return;
-    header = json_loadb(event->header.bytes, event->header.size, 0, NULL);
-    content = json_loadb(event->content.bytes, event->content.size, 0, NULL);
-    type = model_text(header, "msg_type");
-    if (strcmp(type, "process_output") == 0 && event->buffer_count) {
-        take_output(self, content, event->buffers[0]);
-    } else if (strcmp(type, "process_ended") == 0) {
-        take_process(self, content);
+    if (message.is_output) {
+        take_output(self, message.content, message.output);
+    } else if (strcmp(message.type, "process_ended") == 0) {
+        take_process(self, message.content);
         answer(self);
-    } else if (strncmp(type, "process_", 8) == 0
-               && strcmp(type, "process_input_taken") != 0) {
-        on_reply(self, content);
+    } else if (strncmp(message.type, "process_", 8) == 0
+               && strcmp(message.type, "process_input_taken") != 0) {
+        on_reply(self, message.content);
     }
 }
 
