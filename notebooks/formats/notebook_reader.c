@@ -1,9 +1,9 @@
-/* Reads notebooks from untrusted files. A member that nbformat's schema
- * requires is required here, and a fault names the cell. Unknown members are
- * kept in metadata and dropped elsewhere. */
+/* Reads notebooks from untrusted files: the document around its cells, and how
+ * a file is mapped. cell_reader.c reads each cell. */
 #include "notebooks/formats/notebook.h"
 
 #include "base/fd.h"
+#include "notebooks/formats/cell_reader.h"
 #include "notebooks/formats/nbformat3.h"
 #include "notebooks/json/text.h"
 
@@ -14,281 +14,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define ID_MAX      64 /* JEP 62 */
-#define MINOR_KNOWN 5  /* its cells are all known here */
+#define MINOR_KNOWN 5 /* its cells are all known here */
 #define MINOR_MAX   1000
 #define MAP_MIN     (1 << 20) /* smaller files are read: that is simpler */
 
-/* Where the reader is, for faults. */
-typedef struct {
-    const char *name; /* borrowed; of the file */
-    size_t cell;      /* 1, 2, 3 ...; 0: none */
-    bool is_newer;    /* of a minor version that may have other cells */
-    fault_t *fault;   /* borrowed */
-} place_t;
-
-static int refuse(const place_t *place, const char *what)
-{
-    if (!place->cell)
-        return fault_set(place->fault, EINVAL, "%s: %s", place->name, what);
-    return fault_set(place->fault, EINVAL, "%s: cell %zu: %s", place->name,
-                     place->cell, what);
-}
-
-/* A string, or a list of strings. False when it is neither. */
-static bool join_lines(const json_t *value, buffer_t *out)
-{
-    size_t index;
-    json_t *line;
-
-    if (json_is_string(value)) {
-        buffer_append(out, json_string_value(value), json_string_length(value));
-        return true;
-    }
-    if (!json_is_array(value))
-        return false;
-    json_array_foreach(value, index, line)
-    {
-        if (!json_is_string(line))
-            return false;
-        buffer_append(out, json_string_value(line), json_string_length(line));
-    }
-    return true;
-}
-
-static json_t *joined(json_t *value)
-{
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
-
-    if (json_is_string(value))
-        return json_incref(value);
-    if (!join_lines(value, &text))
-        return NULL;
-    /* The lines were found to be UTF-8 when they were read. */
-    return json_stringn_nocheck(text.data ? (char *) text.data : "", text.size);
-}
-
-static bool is_json_type(const char *mime)
-{
-    size_t size = strlen(mime);
-
-    return strcmp(mime, "application/json") == 0
-           || (size > 5 && strncmp(mime, "application/", 12) == 0
-               && strcmp(mime + size - 5, "+json") == 0);
-}
-
-static int read_bundle(const place_t *place, json_t *data, json_t *output)
-{
-    json_t *bundle = json_object();
-    const char *mime;
-    json_t *value;
-
-    json_object_set_new(output, "data", bundle);
-    if (!json_is_object(data))
-        return refuse(place, "an output's `data` must be an object");
-    json_object_foreach(data, mime, value)
-    {
-        json_t *text = is_json_type(mime) ? json_incref(value) : joined(value);
-        if (!text)
-            return refuse(place, "an output's data must be text, or a list of "
-                                 "lines");
-        json_object_set_new(bundle, mime, text);
-    }
-    return 0;
-}
-
-static void read_output_metadata(const json_t *from, json_t *output)
-{
-    json_t *metadata = json_object_get(from, "metadata");
-
-    json_object_set_new(output, "metadata",
-                        json_is_object(metadata) ? json_incref(metadata)
-                                                 : json_object());
-}
-
-static int read_display(const place_t *place, const json_t *from,
-                        json_t *output)
-{
-    read_output_metadata(from, output);
-    return read_bundle(place, json_object_get(from, "data"), output);
-}
-
-static int read_result(const place_t *place, const json_t *from, json_t *output)
-{
-    json_t *count = json_object_get(from, "execution_count");
-
-    json_object_set_new(output, "execution_count",
-                        json_is_integer(count) ? json_incref(count)
-                                               : json_null());
-    return read_display(place, from, output);
-}
-
-static int read_stream(const place_t *place, const json_t *from, json_t *output)
-{
-    json_t *name = json_object_get(from, "name");
-    json_t *text = joined(json_object_get(from, "text"));
-
-    if (text)
-        json_object_set_new(output, "text", text);
-    if (!json_is_string(name) || !text)
-        return refuse(place, "a stream needs a `name` and a `text`");
-    json_object_set(output, "name", name);
-    return 0;
-}
-
-static int read_error(const place_t *place, const json_t *from, json_t *output)
-{
-    static const char *const names[] = {"ename", "evalue", NULL};
-    json_t *traceback = json_object_get(from, "traceback");
-    size_t index;
-    json_t *line;
-
-    for (const char *const *name = names; *name; name++) {
-        json_t *text = json_object_get(from, *name);
-        if (!json_is_string(text))
-            return refuse(place, "an error needs `ename`, `evalue` and "
-                                 "`traceback`");
-        json_object_set(output, *name, text);
-    }
-    if (!json_is_array(traceback))
-        return refuse(place,
-                      "an error needs `ename`, `evalue` and `traceback`");
-    json_array_foreach(traceback, index, line)
-    {
-        if (!json_is_string(line))
-            return refuse(place, "a traceback is a list of strings");
-    }
-    json_object_set(output, "traceback", traceback);
-    return 0;
-}
-
-static const struct {
-    const char *type;
-    int (*read)(const place_t *place, const json_t *from, json_t *output);
-} output_types[] = {
-    {"stream", read_stream},
-    {"display_data", read_display},
-    {"execute_result", read_result},
-    {"error", read_error},
-};
-
-static int read_output(const place_t *place, const json_t *from,
-                       json_t *outputs)
-{
-    json_t *type = json_object_get(from, "output_type");
-
-    for (size_t i = 0;
-         json_is_string(type) && i < sizeof output_types / sizeof *output_types;
-         i++) {
-        if (strcmp(output_types[i].type, json_string_value(type)) != 0)
-            continue;
-        json_t *output = json_object();
-        json_object_set(output, "output_type", type);
-        json_array_append_new(outputs, output);
-        return output_types[i].read(place, from, output);
-    }
-    return refuse(place, "an `output_type` must be stream, display_data, "
-                         "execute_result or error");
-}
-
-static bool is_id(const char *id)
-{
-    size_t size = strlen(id);
-
-    return size >= 1 && size <= ID_MAX
-           && strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                         "0123456789-_")
-                  == size;
-}
-
-/* Files before 4.5 have no ids; a made one says the place. */
-static char *make_id(json_t *ids, size_t number)
-{
-    char *id = mem_format("cell-%zu", number);
-
-    for (size_t more = 2; json_object_get(ids, id); more++) {
-        free(id);
-        id = mem_format("cell-%zu-%zu", number, more);
-    }
-    return id;
-}
-
-static int read_kind(const place_t *place, const json_t *from,
-                     notebook_kind_t *ret_kind)
-{
-    static const char *const kinds[] = {"code", "markdown", "raw"};
-    const char *type = json_string_value(json_object_get(from, "cell_type"));
-
-    if (!json_is_object(from) || !type)
-        return refuse(place, "a cell is an object with a `cell_type`");
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(type, kinds[i]) != 0)
-            continue;
-        *ret_kind = (notebook_kind_t) i;
-        return 0;
-    }
-    if (place->is_newer) {
-        *ret_kind = NOTEBOOK_OTHER;
-        return 0;
-    }
-    return refuse(place, "its `cell_type` must be code, markdown or raw");
-}
-
-static int read_outputs(const place_t *place, const json_t *from,
-                        notebook_cell_t *cell)
-{
-    json_t *outputs = json_object_get(from, "outputs");
-    json_t *count = json_object_get(from, "execution_count");
-    size_t index;
-    json_t *output;
-
-    if (cell->kind != NOTEBOOK_CODE)
-        return 0;
-    if (!json_is_array(outputs))
-        return refuse(place, "a code cell needs `outputs`, a list");
-    if (json_is_integer(count) && json_integer_value(count) > 0)
-        cell->count = json_integer_value(count);
-    json_array_foreach(outputs, index, output)
-    {
-        int result = read_output(place, output, cell->outputs);
-        if (result < 0)
-            return result;
-    }
-    return 0;
-}
-
-static int read_cell(const place_t *place, const json_t *from, json_t *ids,
-                     notebook_cell_t *cell)
-{
-    const char *id = json_string_value(json_object_get(from, "id"));
-    json_t *metadata = json_object_get(from, "metadata");
-    json_t *attachments = json_object_get(from, "attachments");
-    cleanup_buffer buffer_t source = BUFFER_EMPTY;
-
-    int result = read_kind(place, from, &cell->kind);
-    if (result < 0)
-        return result;
-    bool has_source = join_lines(json_object_get(from, "source"), &source);
-    if (!has_source && cell->kind != NOTEBOOK_OTHER)
-        return refuse(place, "its `source` must be text, or a list of lines");
-    if (metadata && !json_is_object(metadata))
-        return refuse(place, "its `metadata` must be an object");
-    cell->source = mem_copy(source.data, source.size);
-    cell->source_size = source.size;
-    cell->metadata = metadata ? json_incref(metadata) : json_object();
-    cell->outputs = json_array();
-    if (cell->kind == NOTEBOOK_OTHER)
-        cell->other = json_incref((json_t *) (uintptr_t) from);
-    if (json_is_object(attachments))
-        cell->attachments = json_incref(attachments);
-    cell->id = id && is_id(id) && !json_object_get(ids, id)
-                   ? mem_text(id)
-                   : make_id(ids, place->cell);
-    json_object_set_new(ids, cell->id, json_true());
-    return read_outputs(place, from, cell);
-}
-
-static int read_cells(place_t *place, const json_t *cells, json_t *ids,
+static int read_cells(cell_place_t *place, const json_t *cells, json_t *ids,
                       notebook_t *ret_notebook)
 {
     size_t index;
@@ -298,7 +28,7 @@ static int read_cells(place_t *place, const json_t *cells, json_t *ids,
     {
         cleanup_notebook_cell notebook_cell_t cell = {0};
         place->cell = index + 1;
-        int result = read_cell(place, from, ids, &cell);
+        int result = cell_reader_read(place, from, ids, &cell);
         if (result < 0)
             return result;
         notebook_add(ret_notebook, &cell);
@@ -306,7 +36,7 @@ static int read_cells(place_t *place, const json_t *cells, json_t *ids,
     return 0;
 }
 
-static int refuse_text(const place_t *place, const json_text_t *reader)
+static int refuse_text(const cell_place_t *place, const json_text_t *reader)
 {
     json_error_t error;
 
@@ -316,7 +46,7 @@ static int refuse_text(const place_t *place, const json_text_t *reader)
 }
 
 /* One cell of the text, and in a mapped file the place where it is. */
-static int stream_cell(place_t *place, json_text_t *reader, json_t *ids,
+static int stream_cell(cell_place_t *place, json_text_t *reader, json_t *ids,
                        notebook_t *ret_notebook)
 {
     cleanup_notebook_cell notebook_cell_t cell = {0};
@@ -326,7 +56,7 @@ static int stream_cell(place_t *place, json_text_t *reader, json_t *ids,
     place->cell++;
     if (!from)
         return refuse_text(place, reader);
-    int result = read_cell(place, from, ids, &cell);
+    int result = cell_reader_read(place, from, ids, &cell);
     if (result < 0)
         return result;
     if (ret_notebook->map && cell.kind == NOTEBOOK_CODE) {
@@ -342,7 +72,7 @@ static int stream_cell(place_t *place, json_text_t *reader, json_t *ids,
 
 /* The cells of nbformat 4 one by one: of the text's tree there is never more
  * than one of them. */
-static int stream_cells(place_t *place, json_text_t *reader, json_t *ids,
+static int stream_cells(cell_place_t *place, json_text_t *reader, json_t *ids,
                         notebook_t *ret_notebook)
 {
     json_text_take(reader, '[');
@@ -394,7 +124,7 @@ static json_t *read_members(json_text_t *reader, const char **ret_cells)
 
 /* Also handles texts that are no notebooks, and those with a flaw, whose place
  * is then found. */
-static json_t *read_document(const place_t *place, json_text_t *reader,
+static json_t *read_document(const cell_place_t *place, json_text_t *reader,
                              const char **ret_cells)
 {
     json_text_t again = *reader;
@@ -415,20 +145,22 @@ static json_t *read_document(const place_t *place, json_text_t *reader,
 }
 
 /* The cells, whatever the version; or NULL and why. */
-static json_t *find_cells(const place_t *place, json_t *notebook)
+static json_t *find_cells(const cell_place_t *place, json_t *notebook)
 {
     json_t *version = json_object_get(notebook, "nbformat");
     json_int_t number = json_integer_value(version);
     json_t *cells = json_object_get(notebook, "cells");
 
     if (!json_is_object(notebook))
-        refuse(place, "a notebook is a JSON object");
+        cell_reader_refuse(place, "a notebook is a JSON object");
     else if (!json_is_integer(version))
-        refuse(place, "it is not a notebook: `nbformat` is missing");
+        cell_reader_refuse(place,
+                           "it is not a notebook: `nbformat` is missing");
     else if (number == 3) {
         json_t *old = nbformat3_cells(notebook);
         if (!old)
-            refuse(place, "nbformat 3, but `worksheets` is missing");
+            cell_reader_refuse(place,
+                               "nbformat 3, but `worksheets` is missing");
         return old;
     } else if (number != 4)
         fault_set(place->fault, EINVAL,
@@ -439,7 +171,7 @@ static json_t *find_cells(const place_t *place, json_t *notebook)
                                "nbconvert --to notebook",
                   place->name, (long long) number);
     else if (!json_is_array(cells))
-        refuse(place, "`cells` must be a list");
+        cell_reader_refuse(place, "`cells` must be a list");
     else
         return json_incref(cells);
     return NULL;
@@ -449,7 +181,7 @@ static json_t *find_cells(const place_t *place, json_t *notebook)
 static int parse(const char *text, size_t size, const char *name,
                  notebook_t *notebook, fault_t *fault)
 {
-    place_t place = {.name = name, .fault = fault};
+    cell_place_t place = {.name = name, .fault = fault};
     cleanup_json_text json_text_t reader = {0};
     const char *at = NULL;
 
@@ -461,7 +193,7 @@ static int parse(const char *text, size_t size, const char *name,
         return -EINVAL;
     json_t *metadata = json_object_get(document, "metadata");
     if (metadata && !json_is_object(metadata))
-        return refuse(&place, "`metadata` must be an object");
+        return cell_reader_refuse(&place, "`metadata` must be an object");
     notebook->metadata = metadata ? json_incref(metadata) : json_object();
     json_int_t minor =
         json_integer_value(json_object_get(document, "nbformat_minor"));
@@ -491,7 +223,7 @@ int notebook_parse(const char *text, size_t size, const char *name,
 void notebook_cell_load(notebook_cell_t *cell)
 {
     cleanup_json_text json_text_t reader = {0};
-    place_t place = {.name = "", .fault = &(fault_t){0}};
+    cell_place_t place = {.name = "", .fault = &(fault_t){0}};
 
     if (cell->outputs)
         return;
@@ -504,7 +236,7 @@ void notebook_cell_load(notebook_cell_t *cell)
     /* The file was read before. If another program writes to it meanwhile, a
      * cell has fewer outputs, at worst. */
     if (from)
-        (void) read_outputs(&place, from, cell);
+        (void) cell_reader_read_outputs(&place, from, cell);
 }
 
 int notebook_read(const char *path, notebook_t *ret_notebook, fault_t *fault)
