@@ -1,5 +1,5 @@
 /* The input on its way to a terminal's program. It is sent in pieces, and only
- * as far as the program reads; what waits has a bound and counts in the memory
+ * as far as the program reads. What waits has a bound and counts in the memory
  * of all clients. Plain data, initialised to zero; it sends nothing itself. */
 #ifndef HEARTH_GATEWAY_HTTP_TERMINALS_TERMINAL_INPUT_H
 #define HEARTH_GATEWAY_HTTP_TERMINALS_TERMINAL_INPUT_H

@@ -72,7 +72,7 @@ static void goes_no_further_than_the_program_reads(void **state)
 static void begins_where_the_program_is(void **state)
 {
     (void) state;
-    /* Another gateway has sent what was read, and nobody knows what else. */
+    /* Another gateway has sent what was read, and perhaps more. */
     terminal_input_begin(&input, 100);
     assert_int_equal(input.sent, 100);
     assert_true(add(10));
