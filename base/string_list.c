@@ -1,3 +1,4 @@
+/* See string_list.h. */
 #include "base/string_list.h"
 
 #include <stddef.h>

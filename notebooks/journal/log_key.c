@@ -1,3 +1,4 @@
+/* See log_key.h. */
 #include "notebooks/journal/log_key.h"
 
 #include "base/buffer.h"

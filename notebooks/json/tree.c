@@ -1,3 +1,4 @@
+/* See tree.h. */
 #include "notebooks/json/tree.h"
 
 #include "base/buffer.h"

@@ -1,3 +1,4 @@
+/* See journals.h. */
 #include "tests/lib/journals.h"
 
 #include "base/fd.h"

@@ -1,4 +1,6 @@
-/* What the next gateway makes of what an earlier one has left on disk. */
+/* What the next gateway makes of what an earlier one has left on disk.
+ * Descriptions and journals are files of the test, the sessions that are
+ * adopted are records. */
 #include "gateway/registry/sessions/adopt.h"
 
 #include "base/buffer.h"

@@ -1,4 +1,5 @@
-/* A number of sessions fits; the oldest gone ones make room. */
+/* A number of sessions fits; the oldest gone ones make room. The sessions are
+ * records. */
 #include "gateway/registry/core/capacity.h"
 
 #include "tests/lib/registry_fakes.h"

@@ -1,4 +1,5 @@
-/* Which control groups are removed, and when the next look at them is due. */
+/* Which control groups are removed, and when the next look at them is due. The
+ * hierarchy and the sessions are records. */
 #include "gateway/registry/launch/cgroup_sweep.h"
 
 #include "base/buffer.h"

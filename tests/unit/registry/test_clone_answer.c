@@ -1,4 +1,5 @@
-/* What a clone worker may say, and that nothing else reaches a client. */
+/* What a clone worker may say, and that nothing else reaches a client. The
+ * answers are JSON of the test. */
 #include "gateway/registry/downloads/clone_answer.h"
 
 #include "base/cleanup.h"

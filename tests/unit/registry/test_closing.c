@@ -1,4 +1,5 @@
-/* A gateway stops when all sessions are kept or ended, or do not answer. */
+/* A gateway stops when all sessions are kept or ended, or do not answer. The
+ * sessions are records. */
 #include "gateway/registry/core/closing.h"
 
 #include "base/buffer.h"

@@ -1,5 +1,6 @@
-/* A request for a session: out of the pool, by a fork, after waiting, or with a
- * refusal that says why. */
+/* A request for a session: out of the pool, by a fork, after waiting, or with
+ * a refusal that says why. The pool and the table are real, zygotes and
+ * sessions are records. */
 #include "gateway/registry/sessions/create.h"
 
 #include "base/buffer.h"

@@ -1,5 +1,5 @@
 /* Code in a cell that asks for packages: what it may ask for, how it waits
- * beside clients, and how it is answered. */
+ * beside clients, and how it is answered. Workers and sessions are records. */
 #include "gateway/registry/downloads/download_asker.h"
 
 #include "tests/lib/download_fakes.h"

@@ -1,6 +1,6 @@
 /* Requests about viewers with connection files: which session one is for, what
- * is refused before the thread for endpoints gets it, and whose the answer
- * is. */
+ * is refused before the thread for endpoints gets it, and whose the answer is.
+ * The thread for endpoints is a record. */
 #include "gateway/registry/api/endpoints_api.h"
 
 #include "gateway/endpoints/actor.h"

@@ -1,4 +1,5 @@
-/* What a fetch worker may say, and that nothing else reaches a client. */
+/* What a fetch worker may say, and that nothing else reaches a client. The
+ * answers are JSON of the test. */
 #include "gateway/registry/downloads/fetch_answer.h"
 
 #include "base/buffer.h"

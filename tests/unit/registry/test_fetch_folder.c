@@ -1,4 +1,5 @@
-/* The folder of fetched files: how it is made, and what is refused. */
+/* The folder of fetched files: how it is made, and what is refused. The
+ * folders are real. */
 #include "gateway/registry/storage/fetch_folder.h"
 
 #include "tests/lib/folder.h"

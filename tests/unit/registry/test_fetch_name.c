@@ -1,4 +1,5 @@
-/* The name of a fetched file: that of the request, or the URL's last part. */
+/* The name of a fetched file: that of the request, or the URL's last part. The
+ * URLs are texts of the test. */
 #include "gateway/registry/downloads/fetch_name.h"
 
 #include "base/cleanup.h"

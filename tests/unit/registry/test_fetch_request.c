@@ -1,4 +1,5 @@
-/* Requests for files and repositories: what they name, and what is refused. */
+/* Requests for files and repositories: what they name, and what is refused.
+ * The requests are JSON of the test. */
 #include "gateway/registry/downloads/fetch_request.h"
 
 #include "base/buffer.h"

@@ -1,4 +1,5 @@
-/* What the gateway says of itself, to clients and to the audit log. */
+/* What the gateway says of itself, to clients and to the audit log. The
+ * registry's parts are real, over records of what is outside. */
 #include "gateway/registry/api/gateway_info.h"
 
 #include "base/buffer.h"

@@ -1,5 +1,5 @@
 /* A launch's sockets and its control group, and what becomes of them when it
- * does not take place. */
+ * does not take place. The sockets are real, the control groups are records. */
 #include "gateway/registry/launch/launch_resources.h"
 
 #include "base/fd.h"

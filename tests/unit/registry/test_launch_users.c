@@ -1,5 +1,5 @@
 /* The users of kernels: who may have one of their own, which one, and what
- * zygotes run as. */
+ * zygotes run as. The process's user and its rights are records. */
 #include "gateway/registry/launch/launch_users.h"
 
 #include "base/capability.h"

@@ -1,5 +1,6 @@
-/* What follows from what zygotes say: launches that succeed, fail, are repeated
- * or wait; zygotes that are started again, and later each time. */
+/* What follows from what zygotes say: launches that succeed, fail, are
+ * repeated or wait; zygotes that are started again, and later each time.
+ * Zygotes and sessions are records. */
 #include "gateway/registry/launch/launcher.h"
 
 #include "gateway/audit/audit.h"

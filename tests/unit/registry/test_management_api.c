@@ -1,5 +1,6 @@
-/* Management requests: which part serves which type, what the audit log gets of
- * them, and when one that has no answer yet is answered all the same. */
+/* Management requests: which part serves which type, what the audit log gets
+ * of them, and when one that has no answer yet is answered all the same. The
+ * parts that serve are records. */
 #include "gateway/registry/api/management_api.h"
 
 #include "base/buffer.h"

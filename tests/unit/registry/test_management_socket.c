@@ -1,5 +1,6 @@
 /* The management socket: who may say something, by which name a sender is
- * known, and how answers are carried back. */
+ * known, and how answers are carried back. The sockets are real, in a folder
+ * of the test. */
 #include "gateway/registry/core/management_socket.h"
 
 #include "base/buffer.h"

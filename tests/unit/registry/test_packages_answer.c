@@ -1,4 +1,5 @@
-/* What a packages worker may say, and that nothing else reaches a client. */
+/* What a packages worker may say, and that nothing else reaches a client. The
+ * answers are JSON of the test. */
 #include "gateway/registry/downloads/packages_answer.h"
 
 #include "base/buffer.h"

@@ -1,5 +1,5 @@
 /* The folder of sessions' packages: how it is made, what is refused, and that
- * nothing of a session is left. */
+ * nothing of a session is left. The folders are real. */
 #include "gateway/registry/storage/packages_folder.h"
 
 #include "tests/lib/folder.h"

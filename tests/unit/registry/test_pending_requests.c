@@ -1,4 +1,5 @@
-/* Requests wait for their answers, and no longer than they have to. */
+/* Requests wait for their answers, and no longer than they have to. Sessions
+ * and answers are records. */
 #include "gateway/registry/core/pending_requests.h"
 
 #include "tests/lib/registry_fakes.h"

@@ -1,6 +1,5 @@
 /* How many sessions the pool keeps, when it starts one and when it gives one
- * up.
- */
+ * up. The sessions that it starts are records. */
 #include "gateway/registry/launch/pool.h"
 
 #include "tests/lib/registry_fakes.h"

@@ -1,5 +1,5 @@
 /* Preallocated resources become a session's, once, and no part of them stays.
- */
+ * The folders and sockets are real, the control groups are records. */
 #include "gateway/registry/launch/prealloc.h"
 
 #include "base/buffer.h"

@@ -1,4 +1,5 @@
-/* A folder is removed by a thread, with all that lies in it. */
+/* A folder is removed by a thread, with all that lies in it. The folder is
+ * real, and so is the thread. */
 #include "gateway/registry/storage/remover.h"
 
 #include "base/fd.h"

@@ -1,5 +1,6 @@
 /* A request for a session that names the connection file of an older one: the
- * older session ends first, and the request waits for that in the queue. */
+ * older session ends first, and the request waits for that in the queue.
+ * Sessions and zygotes are records. */
 #include "gateway/registry/sessions/create.h"
 
 #include "base/buffer.h"

@@ -1,5 +1,5 @@
 /* A session that owes an answer for too long is late, and is shown as it was.
- */
+ * The time is the test's. */
 #include "gateway/registry/core/responses.h"
 
 #include "tests/lib/test.h"

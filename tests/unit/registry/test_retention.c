@@ -1,4 +1,5 @@
-/* What is left of a gone session is moved aside when its time is over. */
+/* What is left of a gone session is moved aside when its time is over. The
+ * folders are real, the sessions are records. */
 #include "gateway/registry/storage/retention.h"
 
 #include "tests/lib/folder.h"

@@ -1,5 +1,6 @@
 /* Requests about a session, its files and its viewers: passed on to the one
- * that has the answer, or refused with what is wrong. */
+ * that has the answer, or refused with what is wrong. Sessions, files and
+ * frontends are records. */
 #include "gateway/registry/sessions/session_api.h"
 
 #include "base/buffer.h"

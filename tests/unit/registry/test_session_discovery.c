@@ -1,5 +1,5 @@
 /* A session's file for Jupyter's programs is there while the session can be
- * reached. */
+ * reached. The sessions are records. */
 #include "gateway/registry/core/session_discovery.h"
 
 #include "gateway/discovery/discovery.h"

@@ -1,4 +1,5 @@
-/* What the registry does with what sessions report. */
+/* What the registry does with what sessions report. The registry's parts are
+ * real, the sessions are records. */
 #include "gateway/registry/main/session_events.h"
 
 #include "base/buffer.h"

@@ -1,4 +1,5 @@
-/* What a request says of a session's life: the process that it is held by. */
+/* What a request says of a session's life: the process that it is held by. The
+ * requests are JSON of the test. */
 #include "gateway/registry/sessions/session_factory.h"
 
 #include "base/pidfd.h"

@@ -1,4 +1,5 @@
-/* Followers learn of each session that comes and goes, once. */
+/* Followers learn of each session that comes and goes, once. Sessions and
+ * followers are records. */
 #include "gateway/registry/core/session_feed.h"
 
 #include "tests/lib/registry_fakes.h"

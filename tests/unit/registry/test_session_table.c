@@ -1,5 +1,5 @@
 /* The table knows its sessions by id and by prefix, and counts them by state.
- */
+ * The sessions are records. */
 #include "gateway/registry/core/session_table.h"
 
 #include "tests/lib/registry_fakes.h"

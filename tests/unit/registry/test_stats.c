@@ -1,5 +1,5 @@
 /* What has happened is counted under names that are known; starts by how long
- * they took. */
+ * they took. The times are the test's. */
 #include "gateway/metrics/histogram.h"
 #include "gateway/registry/core/stats.h"
 

@@ -1,5 +1,5 @@
 /* When a zygote is started again, and what becomes of the launches that wait.
- */
+ * The sessions are records, the time is the test's. */
 #include "gateway/registry/launch/zygote_slot.h"
 
 #include "tests/lib/registry_fakes.h"
