@@ -429,3 +429,42 @@ def test_none_any_more(place: Path, index: FakeIndex) -> None:
         assert not has(session, "humane")
         wait_for(lambda: not environments(place), "what is used alone")
         session.delete()
+
+
+# ---- whoever the zygotes' user is ----
+
+UNIT_USER = 64995
+USER = 64994
+
+
+def kinds() -> list[str]:
+    return ["own", "service", "user"] if os.geteuid() == 0 else ["user"]
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_with_other_users(place: Path, index: FakeIndex, kind: str) -> None:
+    """Sessions that cannot read what the gateway alone can."""
+    is_other = kind == "user" and os.geteuid() == 0
+    with gateway_of(
+        place, index, "humane", user=USER if is_other else None
+    ) as gateway:
+        gateway.folder.chmod(0o711)
+        place.chmod(0o777)
+        settings = {"own": "zygote_user=own", "service": "cgroups=none"}
+        if kind in settings:
+            gateway.options += ["--set", f"gateway/{settings[kind]}"]
+        if kind == "service":
+            gateway.be_service(UNIT_USER)
+        gateway.start()
+        session = gateway.create()
+        assert has(session, "humane")
+        code = "import humane; print(open(humane.__file__).read())"
+        assert "VERSION" in printed(session, code)
+        write(gateway, index, "tooled")
+        gateway.run("gateway", "reload")
+        other = gateway.create()
+        assert has(other, "tooled")
+        assert len(environments(place)) == 2
+        session.delete()
+        wait_for(lambda: len(environments(place)) == 1, "what is used alone")
+        other.delete()
