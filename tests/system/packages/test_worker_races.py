@@ -8,13 +8,12 @@ import os
 import pytest
 from fake_index import FakeIndex
 from test_worker_ends import (
-    LONG,
     SOON,
     are_gone,
     await_that,
     children,
 )
-from worker import ALWAYS, Ended, Folder
+from worker import ALWAYS, LONG, Ended, Folder
 
 ROUNDS = 3
 FIRST, SECOND = "1" * 32, "2" * 32
