@@ -526,6 +526,29 @@ def test_builds_nothing(folder: Folder, index: FakeIndex) -> None:
     assert index.downloads() == 0
 
 
+def test_a_conflict_comes_before_old_versions_of_source(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """uv says of both that wheels are required."""
+    kept = version("pytest")
+    index.add("core", "0.1", sdist=True)
+    for number in ("1", "2"):
+        index.add("core", number, requires=[f"pytest<{kept}"])
+        index.add("above", number, requires=[f"core<={number}"])
+    with pytest.raises(Refusal) as refused:
+        folder.do("add", "above")
+    assert refused.value.ename == "PackagesConflict"
+    text = refused.value.text
+    assert text.startswith("no version fits: Because ")
+    assert f"depends on pytest<{kept} and pytest=={kept}" in text
+    assert text.endswith(
+        f"The profile's Python has pytest {kept}, which stays."
+    )
+    # Where there is no conflict, the source is the reason.
+    with pytest.raises(Refusal, match="only the source of core would fit"):
+        folder.do("add", "core==0.1")
+
+
 def test_takes_no_yanked_version(folder: Folder, index: FakeIndex) -> None:
     index.add("a", "1")
     index.add("a", "2", yanked=True)

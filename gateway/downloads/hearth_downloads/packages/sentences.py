@@ -297,7 +297,7 @@ def _explain_index(
 def _explain_solution(case: Case, text: str) -> Optional[Fault]:
     wanted = dict.fromkeys(_NO_WHEEL.findall(text))
     names = [name for name in wanted if name not in case.profile]
-    if names:
+    if names and not _find_kept(case, text):
         advice = filter(None, (_advise(case, name) for name in names))
         return Refused(
             f"only the source of {' and '.join(names[:3])} would fit, and "
@@ -335,10 +335,25 @@ def _advise(case: Case, found: str) -> str:
     return f"; {text}" * bool(text)
 
 
+def _find_kept(case: Case, text: str) -> list[tuple[str, str]]:
+    """Return the profile's packages that are among uv's reasons.
+
+    uv also gives its hint about wheels when older versions of a package have
+    none, and the newer ones conflict with these.
+    """
+    reason = text.partition(" hint: ")[0]
+    return [
+        (name, version)
+        for name, version in case.profile.items()
+        if re.search(rf" {re.escape(f'{name}=={version}')}(?=[,. ]|$)", reason)
+    ]
+
+
 def _because(case: Case, text: str) -> str:
     """Return uv's reasons without what is the same in all of them."""
     whole = text.partition(" cause: ")[2]
     reason, *hints = (whole or text).split(" hint: ")
+    kept = _find_kept(case, whole or text)
     reason = _TAIL.sub(".", reason).strip()
     said = [clean(reason, REASON_MAX)]
     if not whole and len(reason) > REASON_MAX:
@@ -346,9 +361,8 @@ def _because(case: Case, text: str) -> str:
         said = [f"… {reason[-REASON_MAX:].partition(' ')[2]}"]
     said += [
         f"The profile's Python has {name} {version}, which stays."
-        for name, version in case.profile.items()
-        if f" {name}=={version}" in reason
-    ][:3]
+        for name, version in kept[:3]
+    ]
     said += [hint for hint in hints if not _OWN_HINT.search(hint)]
     return " ".join(said)
 
