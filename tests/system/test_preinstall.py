@@ -431,7 +431,7 @@ def test_none_any_more(place: Path, index: FakeIndex) -> None:
         session.delete()
 
 
-# ---- whoever the zygotes' user is ----
+# ---- with other users of zygotes ----
 
 UNIT_USER = 64995
 USER = 64994
