@@ -411,7 +411,7 @@ static void reads_records_without_a_peer(void **state)
 
 static void gives_up_a_journal_that_cannot_be_read(void **state)
 {
-    const journal_source_t nowhere = {.folder = "/nonexistent",
+    const journal_source_t nowhere = {.folder = "/dev/null/journal",
                                       .key = journals_key,
                                       .index = &peer.index,
                                       .frontend = FRONT};
