@@ -280,8 +280,10 @@ static int lower(const profile_t *profile, const char *key, const json_t *value,
 
         return option_keys_refuse(whole, fault);
     }
-    if (!write_value(value, &text)
-        || (!json_is_string(value) && json_is_array(value) != is_list(&member)))
+    bool fits = member.way == WAY_NONE || json_is_string(value)
+                || json_is_array(value) == is_list(&member);
+
+    if (!write_value(value, &text) || !fits)
         return fault_set(fault, EINVAL,
                          "%s is a number, a switch, a list or a text as in "
                          "hearth.cfg",

@@ -145,6 +145,8 @@ static void what_is_no_lowering_is_refused(void **state)
         {"{\"packages\": {\"hosts\": \"e.example\"}}",
          "packages/hosts: \"e.example\" is refused: a session has the value of "
          "its profile, small: h.example"},
+        {"{\"packages\": {\"hosts\": [\"e.example\"]}}",
+         "packages/hosts: \"e.example\" is refused"},
         {"{\"packages\": {\"credentials\": \"/x\"}}",
          "packages/credentials: \"/x\" is refused"},
         {"{\"packages\": {\"advisories\": \"/x\"}}", "packages/advisories"},
