@@ -94,8 +94,23 @@ void replay_look_for_refusal(const replay_step_t *step,
                              replay_summary_t *summary)
 {
     static const char *const enames[] = {"PackagesError", "FetchError", NULL};
+    const json_t *missing = json_object_get(step->result.figures, "missing");
+    const json_t *said;
+    size_t i;
 
     if (step->verdict == REPLAY_SKIPPED || !has_own_calls(step->cell))
+        return;
+    /* The session has noted it, also if the code has caught the error. */
+    json_array_foreach(missing, i, said)
+    {
+        if (json_is_string(said))
+            report_missing(
+                &(replay_missing_t){.number = step->number,
+                                    .thing = "",
+                                    .why = json_string_value(said)},
+                options, summary);
+    }
+    if (json_array_size(missing))
         return;
     for (const char *const *ename = enames; *ename; ename++) {
         const char *why = replay_error_text(step->result.outputs, *ename);

@@ -19,6 +19,7 @@ typedef struct {
     char code[64];
     const char *refusal; /* of what is to be brought; NULL: it is there */
     int bring_code;      /* errno of a fault of bring; 0: none */
+    const char *missing; /* in the figures of each cell; or NULL */
     const char *ename;   /* of an error of each cell; NULL: none raises */
 } pretender_t;
 

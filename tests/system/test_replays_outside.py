@@ -156,6 +156,28 @@ def test_a_file_that_has_changed_is_named(
     session.delete()
 
 
+def test_a_caught_error_is_named(outside: Outside, gateway: Gateway) -> None:
+    outside.files.put("/caught.csv", OLD)
+    url = outside.files.url("/caught.csv")
+    session = gateway.create()
+    run(
+        session,
+        f"""try:
+    get_ipython().run_line_magic("fetch", "{url} caught.csv")
+except Exception:
+    pass
+print("done")""",
+    )
+    outside.files.put("/caught.csv", NEW)
+    assert replay(gateway, session.id)["missing"] == []
+    outside.forget()
+    report = replay(gateway, session.id, status=1)
+    [missing] = report["missing"]
+    assert missing["cell"] == 1
+    assert digest(NEW) in missing["why"]
+    session.delete()
+
+
 def test_a_query_is_in_the_session_and_not_in_the_notebook(
     outside: Outside, gateway: Gateway
 ) -> None:

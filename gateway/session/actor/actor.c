@@ -364,6 +364,7 @@ static void session_destroy(session_t **self_p)
     revive_destroy(&self->revival);
     tool_calls_destroy(&self->tools.calls);
     tool_recording_destroy(&self->tools.recording);
+    buffer_reset(&self->tools.missing);
     tool_providers_destroy(&self->tools.providers);
     seed_runner_destroy(&self->seed);
     session_state_destroy(&self->state);

@@ -15,6 +15,7 @@
 #include "gateway/session/core/stop.h"
 #include "gateway/session/lifecycle/deadlines.h"
 #include "gateway/session/tools/tool_calls.h"
+#include "gateway/session/tools/tool_missing.h"
 #include "protocol/jspan_write.h"
 
 #define RETRY_MS   20  /* until a reply to an absent client is tried again */
@@ -323,6 +324,7 @@ int dispatch_finish(session_t *self, const frame_t *frame, jspan_t content,
     cleanup_buffer buffer_t measured = BUFFER_EMPTY;
     cleanup_buffer buffer_t extended = BUFFER_EMPTY;
     cleanup_buffer buffer_t limited = BUFFER_EMPTY;
+    cleanup_buffer buffer_t outside = BUFFER_EMPTY;
     jspan_t reply = content;
     bytes_t metadata = frame->metadata;
     int r;
@@ -331,6 +333,8 @@ int dispatch_finish(session_t *self, const frame_t *frame, jspan_t content,
         request_queue_read_count(self->requests, metadata);
         metadata = resource_monitor_cell_end(self->monitor, metadata,
                                              clock_monotonic_ms(), &measured);
+        metadata =
+            tool_missing_extend(&self->tools.missing, metadata, &outside);
     }
     r = explain_limit(self, request, &reply, &limited, fault);
     if (r < 0)

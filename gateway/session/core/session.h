@@ -50,6 +50,7 @@ typedef struct {
     struct tool_recording *recording; /* owned; answers while it is there; or
                                          NULL */
     bool is_known;                    /* the kernel takes TOOLS and CALLED */
+    buffer_t missing;                 /* of the cell (tool_missing.h) */
 } session_tools_t;
 
 typedef struct {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "gateway/audit/audit.h"
 #include "gateway/session/tools/tool_calls.h"
+#include "gateway/session/tools/tool_missing.h"
 #include "gateway/session/tools/tool_policy.h"
 #include "gateway/session/tools/tool_recording.h"
 #include "protocol/jspan_write.h"
@@ -156,6 +157,9 @@ int host_tools_end(session_t *self, uint64_t id,
                         .ms = ms,
                         .is_refused = !call->arguments.size});
     ended = tool_calls_take(self->tools.calls, id);
+    if (ended->recorded.size)
+        tool_missing_note(&self->tools.missing, buffer_bytes(&ended->recorded),
+                          answer->result);
     return 0;
 }
 

@@ -121,6 +121,13 @@ static void a_cell_that_is_refused_is_named(void **state)
     assert_string_equal(listener.log, "1!1[: not the same]2!");
     pretender.ename = "ValueError";
     assert_int_equal(play(&notebook, &pretender, &listener, 0), 0);
+    /* The code has caught the error; the session says it. */
+    listener = (listener_t){0};
+    pretender = (pretender_t){.missing = "gone"};
+    assert_int_equal(play(&notebook, &pretender, &listener, 0), 1);
+    assert_string_equal(listener.log, "1=1[: gone]2=");
+    pretender.ename = "FetchError";
+    assert_int_equal(play(&notebook, &pretender, &listener, 0), 1);
 }
 
 int main(void)

@@ -1,0 +1,18 @@
+/* Things from outside that the running cell had got when it was recorded, and
+ * does not get now. They go with its reply, so that a replay knows of them even
+ * if the code has caught the error. */
+#ifndef HEARTH_GATEWAY_SESSION_TOOLS_TOOL_MISSING_H
+#define HEARTH_GATEWAY_SESSION_TOOLS_TOOL_MISSING_H
+
+#include "base/buffer.h"
+
+#define TOOL_MISSING_MAX (16u << 10) /* bytes; what is past it is left out */
+
+/* Notes why a call failed that had not failed when it was recorded; `recorded`
+ * and `result` are checked JSON. `missing` is a list, "" at first. */
+void tool_missing_note(buffer_t *missing, bytes_t recorded, bytes_t result);
+/* Returns the metadata with the list, which is cleared, as `missing` of
+ * `hearth`; the same metadata if the list is empty. `out` gets the text. */
+bytes_t tool_missing_extend(buffer_t *missing, bytes_t metadata, buffer_t *out);
+
+#endif

@@ -1,0 +1,70 @@
+/* What a cell does not get although it was recorded goes with its reply. */
+#include "gateway/session/tools/tool_missing.h"
+#include "tests/lib/test.h"
+
+#include "base/cleanup.h"
+
+#include <string.h>
+
+#define OK     "{\"status\":\"ok\"}"
+#define FAILED "{\"status\":\"error\",\"evalue\":\"another \\\"file\\\"\"}"
+
+static void note(buffer_t *missing, const char *recorded, const char *result)
+{
+    tool_missing_note(missing, text_bytes(recorded), text_bytes(result));
+}
+
+static void only_a_new_failure_is_noted(void **state)
+{
+    static const char *const pairs[][2] = {
+        {OK, OK}, {FAILED, FAILED}, {FAILED, OK}, {OK, "{}"}, {"7", FAILED}};
+    cleanup_buffer buffer_t missing = BUFFER_EMPTY;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        note(&missing, pairs[i][0], pairs[i][1]);
+    tool_missing_note(&missing, text_bytes(OK), (bytes_t){0});
+    assert_int_equal(missing.size, 0);
+    note(&missing, OK, FAILED);
+    assert_true(missing.size > 0);
+}
+
+static void it_goes_with_one_reply(void **state)
+{
+    cleanup_buffer buffer_t missing = BUFFER_EMPTY, out = BUFFER_EMPTY;
+    const char *expected = "{\"hearth\":{\"cpu_ms\":3,\"missing\":["
+                           "\"another \\\"file\\\"\",\"x\"]}}";
+    bytes_t metadata = text_bytes("{\"hearth\":{\"cpu_ms\":3}}");
+    bytes_t extended;
+
+    (void) state;
+    extended = tool_missing_extend(&missing, metadata, &out);
+    assert_ptr_equal(extended.bytes, metadata.bytes);
+    note(&missing, OK, FAILED);
+    note(&missing, OK, "{\"evalue\":\"x\"}");
+    extended = tool_missing_extend(&missing, metadata, &out);
+    assert_int_equal(extended.size, strlen(expected));
+    assert_memory_equal(extended.bytes, expected, extended.size);
+    assert_int_equal(missing.size, 0);
+}
+
+static void it_is_bounded(void **state)
+{
+    cleanup_buffer buffer_t missing = BUFFER_EMPTY;
+
+    (void) state;
+    for (int i = 0; i < 2000; i++)
+        note(&missing, OK, FAILED);
+    assert_in_range(missing.size, TOOL_MISSING_MAX - 100, TOOL_MISSING_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_new_failure_is_noted),
+        cmocka_unit_test(it_goes_with_one_reply),
+        cmocka_unit_test(it_is_bounded),
+    };
+
+    return cmocka_run_group_tests_name("tool_missing", tests, NULL, NULL);
+}
