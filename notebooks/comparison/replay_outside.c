@@ -104,11 +104,10 @@ void replay_look_for_refusal(const replay_step_t *step,
     json_array_foreach(missing, i, said)
     {
         if (json_is_string(said))
-            report_missing(
-                &(replay_missing_t){.number = step->number,
-                                    .thing = "",
-                                    .why = json_string_value(said)},
-                options, summary);
+            report_missing(&(replay_missing_t){.number = step->number,
+                                               .thing = "",
+                                               .why = json_string_value(said)},
+                           options, summary);
     }
     if (json_array_size(missing))
         return;
