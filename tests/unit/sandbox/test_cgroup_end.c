@@ -16,6 +16,7 @@ static struct {
     size_t kills;
     const char *frozen; /* borrowed; the file that is read at a kill, or NULL */
     unsigned busy;      /* calls of rmdir that fail, from now on */
+    int code;           /* why they do; 0: EBUSY */
     bool is_leaf;       /* rmdir is replaced */
     unsigned removals;  /* calls of rmdir */
 } seen;
@@ -52,7 +53,7 @@ int __wrap_rmdir(const char *path)
     if (seen.busy == 0)
         return 0;
     seen.busy--;
-    errno = EBUSY;
+    errno = seen.code ? seen.code : EBUSY;
     return -1;
 }
 
@@ -133,6 +134,66 @@ static void kills_frozen_processes_in_version_1(void **state)
     expect_text(file, "THAWED");
 }
 
+static void kills_in_rounds_where_nothing_can_be_frozen(void **state)
+{
+    cleanup_free char *missing = inside("missing");
+    char *folders[CGROUP_HIERARCHIES] = {[HIERARCHY_PIDS] = folder};
+
+    (void) state;
+    put("cgroup.procs", "7\n");
+    cgroup_end_kill(folders, false);
+    assert_int_equal(seen.kills, 8);
+    folders[HIERARCHY_FREEZER] = missing;
+    cgroup_end_kill(folders, false);
+    assert_int_equal(seen.kills, 16);
+    /* Version 2 has one folder, and its file alone does what it needs. */
+    put("freezer.state", "......");
+    folders[0] = folders[HIERARCHY_FREEZER] = folder;
+    cgroup_end_kill(folders, true);
+    assert_int_equal(seen.kills, 24);
+    {
+        cleanup_free char *file = inside("freezer.state");
+
+        expect_text(file, "......");
+    }
+}
+
+static void an_empty_group_is_looked_at_once(void **state)
+{
+    char *folders[CGROUP_HIERARCHIES] = {folder};
+    fault_t fault;
+
+    (void) state;
+    put("cgroup.procs", "");
+    cgroup_end_kill(folders, true);
+    assert_int_equal(seen.kills, 0);
+    seen.busy = 100;
+    assert_int_equal(cgroup_end_remove(folders, true, &fault), -EBUSY);
+    assert_int_equal(seen.removals, 1);
+}
+
+static void removes_what_is_there(void **state)
+{
+    char *folders[CGROUP_HIERARCHIES] = {NULL};
+    fault_t fault = {0, ""};
+
+    (void) state;
+    assert_int_equal(cgroup_end_try_remove(folders, &fault), 0);
+    assert_int_equal(seen.removals, 0);
+    folders[HIERARCHY_PIDS] = folders[HIERARCHY_FREEZER] = folder;
+    assert_int_equal(cgroup_end_try_remove(folders, &fault), 0);
+    assert_int_equal(seen.removals, 2);
+    seen.busy = 1;
+    seen.code = ENOENT; /* removed meanwhile: the next one is, too */
+    assert_int_equal(cgroup_end_try_remove(folders, &fault), 0);
+    assert_int_equal(seen.removals, 4);
+    seen.busy = 1;
+    seen.code = EACCES;
+    assert_int_equal(cgroup_end_remove(folders, false, &fault), -EACCES);
+    assert_int_equal(seen.removals, 5);
+    assert_non_null(strstr(fault.text, folder));
+}
+
 /* A process that has ended, so its pidfd is readable at once. */
 static pid_t make_ended(void)
 {
@@ -170,6 +231,20 @@ static void waits_for_a_process_that_is_dying(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+static void a_process_that_does_not_end_is_not_asked_for_again(void **state)
+{
+    char *folders[CGROUP_HIERARCHIES] = {folder};
+    char text[16];
+    fault_t fault;
+
+    (void) state;
+    (void) snprintf(text, sizeof text, "%d\n", (int) getpid());
+    put("cgroup.procs", text);
+    seen.busy = 100;
+    assert_int_equal(cgroup_end_remove(folders, true, &fault), -EBUSY);
+    assert_int_equal(seen.removals, 1);
+}
+
 static void does_not_wait_for_what_it_cannot_see(void **state)
 {
     char *folders[CGROUP_HIERARCHIES] = {folder};
@@ -192,7 +267,11 @@ int main(void)
         IN_FOLDER(kills_no_group_of_processes),
         IN_FOLDER(kills_frozen_processes_in_version_1),
         IN_FOLDER(waits_for_a_process_that_is_dying),
+        IN_FOLDER(a_process_that_does_not_end_is_not_asked_for_again),
         IN_FOLDER(does_not_wait_for_what_it_cannot_see),
+        IN_FOLDER(kills_in_rounds_where_nothing_can_be_frozen),
+        IN_FOLDER(an_empty_group_is_looked_at_once),
+        IN_FOLDER(removes_what_is_there),
     };
 
     return cmocka_run_group_tests_name("cgroup_end", tests, NULL, NULL);
