@@ -67,6 +67,7 @@ typedef struct {
     char **networks;    /* private networks that a name may lead to, as CIDR */
     uint64_t max_bytes; /* of one file */
     int serves_cells;   /* code in a cell may ask for files */
+    int has_submodules; /* those of a repository may come, too */
 } profile_fetch_t;
 
 typedef struct {

@@ -31,6 +31,7 @@ static const struct {
     {"packages/max_files", WAY_LESS}, {"packages/cells", WAY_LESS},
     {"fetch/allow", WAY_LIST_NO},     {"fetch/deny", WAY_LIST},
     {"fetch/max_bytes", WAY_LESS},    {"fetch/cells", WAY_LESS},
+    {"fetch/submodules", WAY_LESS},
 };
 
 /* One member of a request. */

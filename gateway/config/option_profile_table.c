@@ -143,6 +143,9 @@ const option_value_t option_profile_rows[] = {
     {.key = OF_PROFILE "fetch/cells", .kind = VALUE_SWITCH,
      .offset = AT(fetch.serves_cells), .initial = "yes",
      .help = "whether code in a cell may fetch files (%fetch)"},
+    {.key = OF_PROFILE "fetch/submodules", .kind = VALUE_SWITCH,
+     .offset = AT(fetch.has_submodules), .initial = "no",
+     .help = "whether submodules may come with a repository"},
 #define X(name, value, lowest, highest, zero, number, text, reached, sentence) \
     {.key = OF_PROFILE "limits/" #name, .kind = VALUE_##value,                  \
      .offset = AT(limits.name), .min = lowest, .max = highest,                 \

@@ -356,6 +356,32 @@ def test_an_interrupt_cancels(gateway: Fetching, session: Session) -> None:
     )
 
 
+def test_submodules_are_the_operators_choice(
+    gateway: Fetching, session: Session
+) -> None:
+    words = ("clone", "--submodules")
+    done = gateway.run(*words, session.id, f"{HOST}/model")
+    assert (done.returncode, done.stdout) == (5, "")
+    assert "profile/python3/fetch/submodules = yes" in done.stderr
+    record = wait_record(gateway, event="fetch", session=session.id)
+    assert (record["outcome"], record["ename"]) == ("refused", "FetchOff")
+    permitting = Fetching("--set", "profile/python3/fetch/submodules=yes")
+    try:
+        permitting.start()
+        other = permitting.create()
+        done = permitting.run(*words, other.id, f"{HOST}/model")
+        assert done.returncode == 0, done.stderr
+        assert permitting.notes()[0]["job"]["submodules"] is True
+        record = wait_record(
+            permitting, event="file", what="clone", session=other.id
+        )
+        assert record["submodules"] is True
+        about = f"commit {COMMIT}, branch main, with submodules"
+        wait_for(lambda: about in json.dumps(other.notebook()), "a note of it")
+    finally:
+        permitting.end()
+
+
 def test_a_profile_without_hosts() -> None:
     gateway = Fetching("--set", f"{ALLOW}=")
     try:

@@ -1,5 +1,5 @@
-"""A replay and a revival bring the contents of Git LFS again, as they were
-asked for, into workspaces where git takes them for unchanged."""
+"""A replay and a revival bring the contents of Git LFS and submodules again, as
+they were asked for, into workspaces where git takes them for unchanged."""
 
 from __future__ import annotations
 
@@ -66,3 +66,45 @@ def test_contents_come_again(
 def check(folder: Path, asks: str) -> None:
     assert (folder / "net.bin").read_bytes() == CONTENT + asks.encode()
     assert git(folder, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("asks", ["cell", "client"])
+def test_submodules_come_again(outside: Outside, asks: str) -> None:
+    inner = outside.repositories.make(f"inner-{asks}.git")
+    old = inner.commit({"b": "old", "big": CONTENT})
+    made = outside.repositories.make(f"outer-{asks}.git")
+    modules = f'[submodule "x"]\n\tpath = lib/x\n\turl = ../{inner.path.name}\n'
+    made.commit({".gitmodules": modules, "lib/x": ("160000", old)})
+    inner.commit({"b": "new"})
+    gateway = outside.make_gateway(
+        *("--set", "profile/python3/fetch/submodules=yes")
+    )
+    try:
+        gateway.start()
+        session = gateway.create()
+        if asks == "cell":
+            run(session, f"%clone --submodules {made.url} src")
+        else:
+            words = ("clone", "--json", "--submodules", "--into", "src")
+            gateway.json(*words, session.id, made.url)
+        run(session, "print(open('src/lib/x/b').read())")
+        check_modules(session.workspace / "src", old)
+        report = replay(gateway, session.id, "--keep")
+        assert report["missing"] == []
+        [kept] = [
+            one for one in gateway.sessions() if one["id"] == report["session"]
+        ]
+        check_modules(Path(kept["workspace"]) / "src", old)
+        shutil.rmtree(session.workspace / "src")
+        session.delete()
+        assert revive(gateway, session)["missing"] == []
+        check_modules(session.workspace / "src", old)
+    finally:
+        gateway.end()
+
+
+def check_modules(folder: Path, commit: str) -> None:
+    assert (folder / "lib" / "x" / "b").read_text() == "old"
+    assert git(folder, "status", "--porcelain") == ""
+    said = git(folder, "submodule", "status")
+    assert said.split()[:2] == [commit, "lib/x"]

@@ -229,6 +229,7 @@ def test_the_rules_are_shown_and_recorded(packaged: Packaged) -> None:
         ("packages", "denny=torch", "no such key; did you mean"),
         ("packages", "deny=", "would take nothing away"),
         ("fetch", "max_bytes=8G", "8G is more than the 4G of profile python3"),
+        ("fetch", "submodules=yes", "submodules: yes is looser than the no"),
         ("fetch", "private=10.0.0.0/8", "fetch/private"),
         ("fetch", "allow=https://x.example", "fetch/allow"),
     ],

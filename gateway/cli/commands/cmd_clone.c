@@ -43,6 +43,8 @@ static json_t *describe(const arguments_t *arguments)
                             json_integer((json_int_t) commits));
     if (arguments_has(arguments, "lfs"))
         json_object_set_new(content, "lfs", json_true());
+    if (arguments_has(arguments, "submodules"))
+        json_object_set_new(content, "submodules", json_true());
     return content;
 }
 
@@ -110,6 +112,7 @@ static const flag_t flags[] = {
      "branch"},
     {"depth", 0, "N", "only the last N commits of the history"},
     {"lfs", 0, NULL, "with the contents of its Git LFS pointers"},
+    {"submodules", 0, NULL, "with its submodules, if the profile permits them"},
     {"into", 'o', "PATH",
      "the folder to make in the workspace; a folder above it if it ends with a "
      "slash"},

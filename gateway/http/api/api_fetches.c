@@ -41,8 +41,9 @@ static void list(exchange_t *exchange)
 /* Returns true if the body has no other members than those of a fetch. */
 static bool has_known_members(const json_t *body)
 {
-    static const char *const known[] = {"url", "path",  "sha256", "kind",
-                                        "ref", "depth", "lfs",    "key"};
+    static const char *const known[] = {"url",  "path",       "sha256",
+                                        "kind", "ref",        "depth",
+                                        "lfs",  "submodules", "key"};
     size_t found = 0;
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -72,11 +73,12 @@ static void fetch(exchange_t *exchange)
     if (json_object_get(body, "url") && has_known_members(body))
         ask(exchange, "fetch", json_incref(body), on_done);
     else
-        exchange_fail(exchange, 400,
-                      "the body must have the member `url`, perhaps `path` and "
-                      "`sha256`, or `kind`, `path`, `ref`, `depth` and `lfs`, "
-                      "perhaps `key`, and no other one, as {\"url\": "
-                      "\"https://data.example/table.csv\"}");
+        exchange_fail(
+            exchange, 400,
+            "the body must have the member `url`, perhaps `path` and "
+            "`sha256`, or `kind`, `path`, `ref`, `depth`, `lfs` and "
+            "`submodules`, perhaps `key`, and no other one, as {\"url\": "
+            "\"https://data.example/table.csv\"}");
 }
 
 static void cancel(exchange_t *exchange)

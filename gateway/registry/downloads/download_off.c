@@ -94,3 +94,18 @@ json_t *download_off_fetch_cells(const session_entry_t *entry,
                             "may: `hearth %s %s URL`",
                             rule, command, entry->id);
 }
+
+json_t *download_off_submodules(const session_entry_t *entry)
+{
+    const char *profile = entry->profile->name;
+
+    if (json_object_get(entry->rules.own_fetch, "submodules"))
+        return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
+                                "this session was created with "
+                                "fetch/submodules = no");
+    return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
+                            "sessions of profile %s get no submodules: the "
+                            "operator can permit them by "
+                            "profile/%s/fetch/submodules = yes",
+                            profile, profile);
+}

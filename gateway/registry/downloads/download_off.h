@@ -12,6 +12,9 @@ json_t *download_off_packages(const session_entry_t *entry);
 /* Returns the error for a session that may fetch nothing. */
 json_t *download_off_fetch(const session_entry_t *entry);
 
+/* Returns the error for a session that may have no submodules. */
+json_t *download_off_submodules(const session_entry_t *entry);
+
 /* Return the error for code that may not ask, though clients may: by `hearth
  * packages ORDER`, and by `hearth COMMAND`. */
 json_t *download_off_packages_cells(const session_entry_t *entry,

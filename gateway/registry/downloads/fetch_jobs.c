@@ -176,23 +176,28 @@ static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
         job,
         is_file
             ? json_pack("{s:s}", "sha256", download_job_text(content, "sha256"))
-            : json_pack("{s:s,s:I,s:b}", "ref",
+            : json_pack("{s:s,s:I,s:b,s:b}", "ref",
                         download_job_text(content, "ref"), "depth",
                         json_integer_value(json_object_get(content, "depth")),
-                        "lfs", fetch_request_has_lfs(content)));
+                        "lfs", fetch_request_has(content, "lfs"), "submodules",
+                        fetch_request_has(content, "submodules")));
     recorded_result_pin_fetch(content, kind, job);
     return job;
 }
 
 /* Returns why there can be no fetch now; NULL if there can. */
 static json_t *refusal(const fetch_jobs_t *self, const session_entry_t *entry,
-                       const download_kind_t *kind, bool is_code)
+                       const json_t *content, const download_kind_t *kind,
+                       bool is_code)
 {
     if (!entry->rules.has_fetch)
         return download_off_fetch(entry);
     if (is_code && !entry->rules.fetch.serves_cells)
         return download_off_fetch_cells(entry, kind == &fetch_kind ? "fetch"
                                                                    : "clone");
+    if (fetch_request_has(content, "submodules")
+        && !entry->rules.fetch.has_submodules)
+        return download_off_submodules(entry);
     if (session_table_is_closing(self->parts->table))
         return download_lane_stopping(self->lane, false);
     return download_lane_refuse(self->lane, kind, entry->id, is_code);
@@ -211,12 +216,13 @@ static const char *key_of(const json_t *content, const download_asker_t *asker)
 static json_t *describe_request(const json_t *content,
                                 const download_kind_t *kind, const char *path)
 {
-    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:b}", "kind", kind->thing,
+    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:b,s:b}", "kind", kind->thing,
                      "path", path, "url", download_job_text(content, "url"),
                      "sha256", download_job_text(content, "sha256"), "ref",
                      download_job_text(content, "ref"), "depth",
                      json_integer_value(json_object_get(content, "depth")),
-                     "lfs", fetch_request_has_lfs(content));
+                     "lfs", fetch_request_has(content, "lfs"), "submodules",
+                     fetch_request_has(content, "submodules"));
 }
 
 /* Takes the asker. */
@@ -237,7 +243,7 @@ static void fetch(fetch_jobs_t *self, const session_entry_t *entry,
     request = describe_request(content, kind, path);
     if (*key && fetch_keys_join(self->keys, entry->id, key, request, &asker))
         return;
-    error = refusal(self, entry, kind, download_asker_is_code(asker));
+    error = refusal(self, entry, content, kind, download_asker_is_code(asker));
     if (error) {
         const fetch_about_t about = {
             .kind = kind,

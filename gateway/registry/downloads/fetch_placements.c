@@ -113,6 +113,7 @@ static json_t *describe_placement(const fetch_placement_t *placement)
     cleanup_free char *plain = url_plain(placement->url);
     const json_t *reply = placement->reply;
     json_t *lfs = placement->has_lfs ? json_true() : NULL;
+    json_t *submodules = placement->has_submodules ? json_true() : NULL;
 
     if (placement->kind == &fetch_kind)
         return json_pack("{s:s,s:{s:s,s:O},s:{s:s}}", "path", placement->path,
@@ -120,13 +121,14 @@ static json_t *describe_placement(const fetch_placement_t *placement)
                          json_object_get(reply, "sha256"), "journaled", "url",
                          placement->url);
     return json_pack(
-        "{s:s,s:{s:O,s:O},s:{s:s,s:O,s:O,s:O*},s:{s:s,s:O,s:O,s:O*}}", "path",
-        placement->path, "usage", "bytes", json_object_get(reply, "bytes"),
-        "files", json_object_get(reply, "files"), "details", "url", plain,
-        "commit", json_object_get(reply, "commit"), "branch",
-        json_object_get(reply, "branch"), "lfs", lfs, "journaled", "url",
-        placement->url, "ref", placement->ref, "depth", placement->depth, "lfs",
-        lfs);
+        "{s:s,s:{s:O,s:O},s:{s:s,s:O,s:O,s:O*,s:O*},s:{s:s,s:O,s:O,s:O*,s:O*}}",
+        "path", placement->path, "usage", "bytes",
+        json_object_get(reply, "bytes"), "files",
+        json_object_get(reply, "files"), "details", "url", plain, "commit",
+        json_object_get(reply, "commit"), "branch",
+        json_object_get(reply, "branch"), "lfs", lfs, "submodules", submodules,
+        "journaled", "url", placement->url, "ref", placement->ref, "depth",
+        placement->depth, "lfs", lfs, "submodules", submodules);
 }
 
 static json_t *busy(void)
@@ -204,6 +206,7 @@ static void finish(fetch_placements_t *self, fetch_placement_t *placement,
         .ref = placement->ref,
         .depth = placement->depth,
         .has_lfs = placement->has_lfs,
+        .has_submodules = placement->has_submodules,
         .is_revival = placement->is_revival,
     };
 
@@ -243,7 +246,8 @@ void fetch_placements_add(fetch_placements_t *self, download_job_t *job,
     placement->reply = reply;
     placement->ref = json_incref(json_object_get(job->content, "ref"));
     placement->depth = json_incref(json_object_get(job->content, "depth"));
-    placement->has_lfs = fetch_request_has_lfs(job->content);
+    placement->has_lfs = fetch_request_has(job->content, "lfs");
+    placement->has_submodules = fetch_request_has(job->content, "submodules");
     placement->is_revival =
         json_is_true(json_object_get(job->content, "revival"));
     if (is_ok(reply)) {

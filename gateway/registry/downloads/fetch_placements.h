@@ -26,6 +26,7 @@ typedef struct fetch_placement {
     char *key;               /* owned; "" if the client sent none */
     json_t *ref, *depth;     /* owned; of a repository, else NULL */
     bool has_lfs;            /* the contents of Git LFS were asked for */
+    bool has_submodules;     /* so were those */
     bool is_revival;         /* a revival asks again */
     download_asker_t *asker; /* owned */
     json_t *reply;           /* owned; to be completed */

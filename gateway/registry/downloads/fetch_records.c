@@ -24,10 +24,11 @@ static char *describe_done(const fetch_about_t *about, const json_t *reply)
             about->path,
             (uint64_t) json_integer_value(json_object_get(reply, "size")),
             download_job_text(reply, "sha256"));
-    return mem_format("cloned %s -> %s (commit %s%s%s%s)", url, about->path,
+    return mem_format("cloned %s -> %s (commit %s%s%s%s%s)", url, about->path,
                       download_job_text(reply, "commit"),
                       *branch ? ", branch " : "", branch,
-                      about->has_lfs ? ", with Git LFS" : "");
+                      about->has_lfs ? ", with Git LFS" : "",
+                      about->has_submodules ? ", with submodules" : "");
 }
 
 /* Returns the request as code would make it, which the caller owns. */
@@ -43,6 +44,8 @@ static json_t *describe_request(const fetch_about_t *about)
         json_object_set(request, "depth", about->depth);
     if (about->has_lfs)
         json_object_set_new(request, "lfs", json_true());
+    if (about->has_submodules)
+        json_object_set_new(request, "submodules", json_true());
     return request;
 }
 

@@ -18,6 +18,7 @@ typedef struct {
     const char *path;    /* below the workspace */
     json_t *ref, *depth; /* that were asked for; or NULL */
     bool has_lfs;        /* the contents of Git LFS were asked for */
+    bool has_submodules; /* so were those */
     bool is_revival;     /* a revival asks again */
 } fetch_about_t;
 

@@ -88,9 +88,11 @@ static const char *find_flaw_of_kind(const json_t *content, bool is_file)
     const json_t *ref = json_object_get(content, "ref");
     const json_t *depth = json_object_get(content, "depth");
     const json_t *lfs = json_object_get(content, "lfs");
+    const json_t *submodules = json_object_get(content, "submodules");
 
-    if (is_file && (ref || depth || lfs))
-        return "ref, depth and lfs are for a repository: add kind = repository";
+    if (is_file && (ref || depth || lfs || submodules))
+        return "ref, depth, lfs and submodules are for a repository: add kind "
+               "= repository";
     if (!is_file && hash)
         return "sha256 is for a file; a repository is fixed by a commit as its "
                "ref";
@@ -103,6 +105,8 @@ static const char *find_flaw_of_kind(const json_t *content, bool is_file)
         return "depth must be a number of commits, from 1 to 1000000";
     if (lfs && !json_is_boolean(lfs))
         return "lfs must be true or false";
+    if (submodules && !json_is_boolean(submodules))
+        return "submodules must be true or false";
     return NULL;
 }
 
@@ -128,9 +132,9 @@ static const char *find_flaw(const json_t *content, const download_kind_t *kind)
     return find_flaw_of_kind(content, kind == &fetch_kind);
 }
 
-bool fetch_request_has_lfs(const json_t *content)
+bool fetch_request_has(const json_t *content, const char *what)
 {
-    return json_is_true(json_object_get(content, "lfs"));
+    return json_is_true(json_object_get(content, what));
 }
 
 json_t *fetch_request_read(const json_t *content,

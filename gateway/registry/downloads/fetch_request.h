@@ -12,8 +12,9 @@
  * unchanged, and the error is returned, which the caller owns; else NULL. */
 json_t *fetch_request_read(const json_t *content,
                            const download_kind_t **ret_kind, char **ret_path);
-/* Returns true if the contents of Git LFS are asked for, too. */
-bool fetch_request_has_lfs(const json_t *content);
+/* Returns true if that is asked for, too, with a repository: "lfs", the
+ * contents of Git LFS, or "submodules". */
+bool fetch_request_has(const json_t *content, const char *what);
 /* Returns the error for a request with that flaw; the caller owns it. */
 json_t *fetch_request_bad(const char *flaw);
 

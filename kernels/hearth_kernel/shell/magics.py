@@ -70,7 +70,7 @@ class KernelMagics(Magics):  # type: ignore[misc]
     @line_magic
     def clone(self, line: str) -> None:
         """Ask for a repository: `%clone URL [PATH] [--ref REF] [--depth N]
-        [--lfs]`."""
+        [--lfs] [--submodules]`."""
         clone.serve(line)
 
     @line_magic

@@ -12,14 +12,15 @@ from IPython.core.error import UsageError
 from hearth_kernel.tools import outside
 
 _USAGE = (
-    "%clone: name a URL: `%clone URL [PATH] [--ref REF] [--depth N] [--lfs]`; "
-    "a ref is a branch, a tag or a commit"
+    "%clone: name a URL: `%clone URL [PATH] [--ref REF] [--depth N] [--lfs] "
+    "[--submodules]`; a ref is a branch, a tag or a commit"
 )
 _NUMBER = re.compile("[1-9][0-9]{0,8}")
 _NEEDS = {
     "--ref": "a branch, a tag or a commit",
     "--depth": "a number",
     "--lfs": "",
+    "--submodules": "",
 }
 
 

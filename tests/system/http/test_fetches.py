@@ -160,6 +160,11 @@ def test_bodies_that_are_none(web: Web, here: str) -> None:
         ({"url": url, "kind": "repository", "depth": 0}, "depth must be"),
         ({"url": url, "kind": "repository", "lfs": 1}, "lfs must be true or"),
         ({"url": url, "lfs": True}, "add kind = repository"),
+        ({"url": url, "submodules": True}, "add kind = repository"),
+        (
+            {"url": url, "kind": "repository", "submodules": 1},
+            "submodules must be true or",
+        ),
         ({"url": url, "kind": "repository", "sha256": HASH}, "is for a file"),
     ):
         answer = web.ask("POST", here, members)

@@ -192,6 +192,7 @@ def test_what_a_model_must_know_of_a_repository(
         ("tool", {"ref": "a b"}, "ref must be the name of a branch"),
         ("tool", {"sha256": HASH}, "sha256 is for a file"),
         ("tool", {"depth": -1}, "depth must be 0 or more"),
+        ("tool", {"submodules": True}, "fetch/submodules = yes"),
     ],
 )
 def test_a_refused_clone_is_a_result(
@@ -254,7 +255,9 @@ def test_contents_of_lfs_are_asked_for(
     assert ("and stays" in text_of(result)) is lfs
 
 
-@pytest.mark.parametrize("more", [{"ref": "main"}, {"depth": 1}, {"lfs": True}])
+@pytest.mark.parametrize(
+    "more", [{"ref": "main"}, {"depth": 1}, {"lfs": True}, {"submodules": True}]
+)
 def test_a_file_has_no_history(rpc: Rpc, session: str, more: Any) -> None:
     """A model that asks for it means a repository."""
     result = fetch(rpc, session, "plain", **more)

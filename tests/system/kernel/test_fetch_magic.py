@@ -83,6 +83,7 @@ def test_what_is_printed(kernel, more, line):
         (REPOSITORY, {}),
         (f"{REPOSITORY} src/", {"path": "src/"}),
         (f"{REPOSITORY} --lfs a", {"lfs": True, "path": "a"}),
+        (f"--submodules {REPOSITORY}", {"submodules": True}),
         (f"{REPOSITORY} --ref v1.0 --depth 1", {"ref": "v1.0", "depth": 1}),
         (
             f"--depth=20 --ref={COMMIT} {REPOSITORY} 'a b'",

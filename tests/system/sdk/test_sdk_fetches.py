@@ -100,7 +100,10 @@ def test_a_repository_is_described(
     job = fetching.wait_note("began", "sdk.git")["job"]
     assert (job["ref"], job["depth"], job["lfs"]) == ("v1", 3, False)
     session.files.clone(f"{HOST}/contents.git", lfs=True)
-    assert fetching.wait_note("began", "contents.git")["job"]["lfs"] is True
+    job = fetching.wait_note("began", "contents.git")["job"]
+    assert (job["lfs"], job["submodules"]) == (True, False)
+    with pytest.raises(hearth.HearthError, match="fetch/submodules = yes"):
+        session.files.clone(f"{HOST}/tool.git", "x", submodules=True)
     done = session.files.clone(f"{HOST}/lacks-3-2", path="x")
     assert done == replace(CLONED, path="x", lfs=3, submodules=2)
     assert session.files.clone(f"{HOST}/cached").is_cached

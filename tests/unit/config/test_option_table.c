@@ -47,6 +47,8 @@ static void the_table_has_the_defaults(void **state)
     assert_int_equal(profile->fetch.max_bytes, other->fetch.max_bytes);
     assert_int_equal(other->fetch.max_bytes, (uint64_t) 4 << 30);
     assert_int_equal(profile->fetch.serves_cells, other->fetch.serves_cells);
+    assert_int_equal(profile->fetch.has_submodules,
+                     other->fetch.has_submodules);
 }
 
 static char *source_file(const char *name)

@@ -376,6 +376,33 @@ static void a_session_may_fetch_nothing(void **state)
     assert_int_equal(download_fakes.started, 1);
 }
 
+static void submodules_are_the_operators_choice(void **state)
+{
+    const char *request =
+        "{\"id\":\"aa1\",\"order\":\"fetch\",\"kind\":\"repository\","
+        "\"submodules\":true,\"url\":\"https://a.example/x\"}";
+
+    (void) state;
+    download_fakes_fetch(request);
+    assert_non_null(strstr(fake_answered(),
+                           "the operator can permit them by "
+                           "profile/python3/fetch/submodules = yes"));
+    assert_int_equal(download_fakes.started, 0);
+    fake_profile.fetch.has_submodules = 1;
+    download_fakes_set_rules(NULL, "{\"submodules\":false}");
+    download_fakes_fetch(request);
+    assert_non_null(
+        strstr(fake_answered(), "created with fetch/submodules = no"));
+    assert_int_equal(download_fakes.started, 0);
+    download_fakes_set_rules(NULL, NULL);
+    download_fakes_fetch(request);
+    assert_int_equal(download_fakes.started, 1);
+    assert_true(json_is_true(
+        json_object_get(download_fakes.workers[0].job, "submodules")));
+    download_fakes_answer(0, ERROR("FetchFailed"));
+    download_fakes_leave(0);
+}
+
 static void a_long_url(void **state)
 {
     char url[2100] = "https://a.example/";
@@ -410,6 +437,7 @@ int main(void)
         FETCH_TEST(code_asks),
         FETCH_TEST(what_code_asks_is_refused),
         FETCH_TEST(a_session_may_fetch_nothing),
+        FETCH_TEST(submodules_are_the_operators_choice),
         FETCH_TEST(a_long_url),
     };
 

@@ -107,7 +107,7 @@ static void another_request_is_refused(void **state)
     assert_int_equal(download_fakes.started, 1);
 }
 
-static void the_contents_of_lfs_are_another_request(void **state)
+static void more_of_a_repository_is_another_request(void **state)
 {
     const char *clone = ",\"kind\":\"repository\"";
 
@@ -117,6 +117,8 @@ static void the_contents_of_lfs_are_another_request(void **state)
     ask("aa1", "k", clone);
     ANSWERED("");
     ask("aa1", "k", ",\"kind\":\"repository\",\"lfs\":true");
+    ANSWERED("FetchKeyUsed");
+    ask("aa1", "k", ",\"kind\":\"repository\",\"submodules\":true");
     ANSWERED("FetchKeyUsed");
     download_fakes_answer_probes(ERROR("IsFolder"));
     ANSWERED("IsFolder IsFolder");
@@ -284,7 +286,7 @@ int main(void)
         FETCH_TEST(the_answer_is_given_again),
         FETCH_TEST(one_that_is_not_done_is_joined),
         FETCH_TEST(another_request_is_refused),
-        FETCH_TEST(the_contents_of_lfs_are_another_request),
+        FETCH_TEST(more_of_a_repository_is_another_request),
         FETCH_TEST(a_key_is_one_sessions),
         FETCH_TEST(a_failure_frees_the_key),
         FETCH_TEST(a_cancelled_fetch_stays_so),

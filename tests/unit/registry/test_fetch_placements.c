@@ -201,22 +201,34 @@ static void a_repository_is_answered_when_it_is_in_the_workspace(void **state)
     assert_int_equal(open_files(), files);
 }
 
-static void the_contents_of_lfs_are_recorded(void **state)
+/* Both in the audit record and in the journal. */
+static void is_twice(const char *all, const char *member)
 {
-    const char *all, *records;
+    const char *first = strstr(all, member);
+
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, member));
+}
+
+static void more_of_a_repository_is_recorded(void **state)
+{
+    const char *all;
 
     (void) state;
+    fake_profile.fetch.has_submodules = 1;
+    download_fakes_set_rules(NULL, NULL);
     download_fakes_fetch(
         "{\"id\":\"aa1\",\"order\":\"fetch\",\"kind\":\"repository\",\"url\":"
-        "\"https://a.example/x.git\",\"lfs\":true}");
+        "\"https://a.example/x.git\",\"lfs\":true,\"submodules\":true}");
     assert_true(
         json_is_true(json_object_get(download_fakes.workers[0].job, "lfs")));
+    assert_true(json_is_true(
+        json_object_get(download_fakes.workers[0].job, "submodules")));
     deeds_forget();
     bring_with(0, CLONED);
     all = deeds_take();
-    records = strstr(all, "\"lfs\": true");
-    assert_non_null(records); /* of the audit record, and of the journal */
-    assert_non_null(strstr(records + 1, "\"lfs\": true"));
+    is_twice(all, "\"lfs\": true");
+    is_twice(all, "\"submodules\": true");
     download_fakes_leave(0);
     placed("{\"status\":\"ok\"}");
     ANSWERED("ok");
@@ -250,7 +262,7 @@ int main(void)
         FETCH_TEST(a_copy_is_cancelled),
         FETCH_TEST(the_session_ends_before_the_file_is_placed),
         FETCH_TEST(a_repository_is_answered_when_it_is_in_the_workspace),
-        FETCH_TEST(the_contents_of_lfs_are_recorded),
+        FETCH_TEST(more_of_a_repository_is_recorded),
         FETCH_TEST(a_repository_that_is_not_placed_has_a_record),
     };
 

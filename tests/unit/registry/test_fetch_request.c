@@ -47,6 +47,7 @@ static void what_is_asked_for(void **state)
         {"\"kind\":\"repository\",\"depth\":1,\"tag\":\"x\"", "repository t"},
         {"\"kind\":\"repository\",\"lfs\":true", "repository t"},
         {"\"kind\":\"repository\",\"lfs\":false", "repository t"},
+        {"\"kind\":\"repository\",\"submodules\":true", "repository t"},
     };
 
     (void) state;
@@ -67,6 +68,9 @@ static void what_is_refused(void **state)
         {"\"lfs\":false", "add kind = repository"},
         {"\"kind\":\"repository\",\"lfs\":1", "lfs must be true or false"},
         {"\"kind\":\"repository\",\"lfs\":null", "lfs must be true or false"},
+        {"\"submodules\":true", "add kind = repository"},
+        {"\"kind\":\"repository\",\"submodules\":\"yes\"",
+         "submodules must be true or false"},
         {"\"sha256\":null", "sha256 must be 64"},
         {"\"kind\":\"repository\",\"sha256\":\"" HASH "\"",
          "sha256 is for a file"},

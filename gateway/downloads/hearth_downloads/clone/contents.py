@@ -98,6 +98,7 @@ class Contents:
     def _judge(self, size: int) -> list[Pointer]:
         """Return the objects; refuse what would be too much."""
         job = self.job
+        size += job.spent_bytes
         if size > job.max_bytes:
             raise too_large(job, size, _NOUN)
         if 0 <= job.room < size:

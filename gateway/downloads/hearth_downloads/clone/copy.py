@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import ssl
 import time
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Union
 
-from hearth_downloads.clone.contents import Contents, Filled
-from hearth_downloads.clone.dotgit import DotGit, Head
 from hearth_downloads.clone.job import Job
-from hearth_downloads.clone.mirrors import Mirrors, trim
+from hearth_downloads.clone.mirrors import Mirrors
+from hearth_downloads.clone.modules import (
+    DEPTH_MAX,
+    MODULES_MAX,
+    parse_clone_url,
+    resolve_url,
+)
+from hearth_downloads.clone.part import Link, Part
 from hearth_downloads.clone.ref import (
-    is_hash,
     parse_branch,
     parse_depth,
     parse_ref,
     show_branch,
 )
-from hearth_downloads.clone.run import About, Run
+from hearth_downloads.clone.run import About
 from hearth_downloads.clone.sentences import Unclear
-from hearth_downloads.clone.space import Space, taken_over
 from hearth_downloads.clone.tree import NOUN, TreeFile
-from hearth_downloads.clone.walk import Walk
 from hearth_downloads.core.certificates import find_certificates
 from hearth_downloads.core.faults import (
     Failed,
     Fault,
     Gone,
-    Invalid,
     Refused,
-    Unreachable,
+    clean,
 )
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.fetch.cache import Cache
 from hearth_downloads.fetch.places import check_url, read_places
 from hearth_downloads.fetch.sentences import NoRoom, no_authorities, no_room
-from hearth_downloads.fetch.url import Url, parse_url
 
 CERTIFICATES_MAX = 16 << 20
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -65,24 +67,22 @@ class Copy:
     def __init__(self, job: Job, gateway: Gateway) -> None:
         self.job = job
         self.gateway = gateway
-        self.url = _parse_url(job)
+        url = parse_clone_url(job.url)
         ref, depth = parse_ref(job), parse_depth(job)
-        self.branch = parse_branch(job, ref)
-        self.key = job.key(self.url.text)
-        places = read_places(job, self.url)
-        check_url(job, places, self.url)
+        parse_branch(job, ref)
+        places = read_places(job, url)
+        check_url(job, places, url)
         self.certificates, why = _read_certificates(job)
-        if why and self.url.scheme == "https":
+        if why and url.scheme == "https":
             raise Failed(why)
-        self.about = About(job, self.url, places, ref, depth, why)
+        self.about = About(job, url, places, ref, depth, why)
         self.cache = Cache(job, gateway)
         self.mirrors = Mirrors(self.cache, job)
-        self.contents = Contents(self.about, gateway, self.cache)
-        self.is_mirror_whole = False  # though its contents may not come
 
     def run(self) -> None:
         """Answer with the repository; twice if the first time is in vain."""
-        self.cache.locks.take_url(self.key, self.gateway)
+        url = self.about.url
+        self.cache.locks.take_url(self.job.key(url.text), self.gateway)
         self.mirrors.prepare()
         try:
             self._get()
@@ -95,129 +95,147 @@ class Copy:
             self._make_room()
         except _Spoilt:
             pass  # the mirror is gone
-        self._get()
+        try:
+            self._get()
+        except _Spoilt as spoilt:  # that of another submodule
+            raise spoilt.fault from None
 
     def _make_room(self) -> None:
         """Remove what was not used for longest, because the disk is full."""
         self.mirrors.make_room(self.job.max_bytes)
         if self.job.lfs:
-            self.cache.make_room(self.url, self.job.max_bytes)
+            self.cache.make_room(self.about.url, self.job.max_bytes)
 
     def _get(self) -> None:
-        space = Space(self.job, self.cache)
-        is_whole = had_mirror = self.is_mirror_whole = False
+        parts: list[Part] = []
         try:
-            space.put_authorities(self.certificates)
-            before = self.mirrors.take(self.key, space, self.url.text)
-            had_mirror = bool(before)
-            answer, file = self._copy(space, before)
-            is_whole = True
-        except (Unclear, Failed) as fault:
-            is_whole = self.is_mirror_whole
-            if had_mirror and not is_whole and not isinstance(fault, NoRoom):
-                self._retry(fault)
-            raise
-        except (Unreachable, Refused, Gone):
-            is_whole = had_mirror or self.is_mirror_whole
-            raise
+            root = Part(self.about, self.gateway, self.mirrors)
+            self._bring(root, parts)
+            self.gateway.progress("reading the files")
+            answer, file = self._write(parts)
         finally:
-            self._end(space, is_whole)
+            _end(parts)
         try:
             self.gateway.check()
             self.gateway.answer(json.dumps({"ok": answer}).encode(), [file])
         finally:
             os.close(file)
 
-    def _retry(self, fault: Fault) -> None:
+    def _bring(self, part: Part, parts: list[Part]) -> None:
+        """Get one repository, and its submodules."""
+        parts.append(part)
+        with self._judge(part):
+            part.bring(self.certificates)
+            links = list(part.find_links())
+        for link in links:
+            if part.depth == DEPTH_MAX or len(parts) > MODULES_MAX:
+                raise Refused(
+                    f"the repository has more than {MODULES_MAX} submodules, "
+                    f"or some more than {DEPTH_MAX} deep, which is the most"
+                )
+            self.gateway.progress(f"the submodule {os.fsdecode(link.path)}")
+            with _name(link):
+                about = self._describe(part, link, parts)
+                made = Part(about, self.gateway, self.mirrors)
+                made.depth = part.depth + 1
+                made.prefix = part.prefix + link.path + b"/"
+                self._bring(made, parts)
+
+    def _describe(self, part: Part, link: Link, parts: list[Part]) -> About:
+        """Return a submodule, which is judged as a clone of its own."""
+        url = resolve_url(part.about.url, link.module.url)
+        part.urls[link.module.name] = url.text
+        job = replace(
+            self.job,
+            url=url.text,
+            ref=link.commit,
+            branch="",
+            spent_bytes=sum(one.used.size for one in parts),
+            spent_files=sum(one.used.count for one in parts),
+        )
+        places = read_places(job, url)
+        check_url(job, places, url)
+        why = self.about.authorities
+        if why and url.scheme == "https":
+            raise Failed(why)
+        return About(job, url, places, job.ref, self.about.depth, why)
+
+    @contextlib.contextmanager
+    def _judge(self, part: Part) -> Iterator[None]:
+        """Judge by a fault whether the mirror can be kept."""
+        try:
+            yield
+        except (Fault, Gone) as fault:
+            self._judge_mirror(part, fault)
+            raise
+
+    def _judge_mirror(self, part: Part, fault: Union[Fault, Gone]) -> None:
         """Begin anew if the mirror may be the reason."""
-        if time.monotonic() < self.gateway.ends_at:
-            raise _Spoilt from fault
+        is_doubtful = isinstance(fault, (Unclear, Failed))
+        part.keeps_mirror = part.had_mirror and not is_doubtful
+        if (
+            isinstance(fault, (Unclear, Failed))
+            and part.had_mirror
+            and not part.is_mirror_whole
+            and not isinstance(fault, NoRoom)
+            and time.monotonic() < self.gateway.ends_at
+        ):
+            raise _Spoilt(fault) from fault
 
-    def _end(self, space: Space, keeps_mirror: bool) -> None:
-        """Put the mirror back, and remove the folder."""
-        try:
-            if keeps_mirror:
-                self.mirrors.keep(self.key, space)
-        finally:
-            space.end()
-
-    def _copy(
-        self, space: Space, before: set[str]
-    ) -> tuple[dict[str, Any], int]:
+    def _write(self, parts: list[Part]) -> tuple[dict[str, Any], int]:
         """Return the answer, and a descriptor of the tree file."""
-        head = Run(self.about, self.gateway, space).run()
-        if self.branch:
-            head = replace(head, branch=self.branch)
-        after = trim(space)
-        if not after:
-            raise taken_over("no objects")
-        self._bring_contents(space)
-        self.gateway.progress("reading the files")
-        file = space.create_result()
+        file = parts[0].space.create_result()
         try:
-            answer = self._write(space, head, file)
-            is_same = bool(before) and before == after
-            answer["cached"] = is_same and self.contents.is_cached
-            return answer, os.open(
+            tree = TreeFile(self.job, self.gateway, file)
+            for part in parts:
+                with self._judge(part):
+                    part.write(tree)
+            size = tree.end()
+            return self._describe_all(parts, tree, size), os.open(
                 f"/proc/self/fd/{file}", os.O_RDONLY | os.O_CLOEXEC
             )
         finally:
             os.close(file)
 
-    def _bring_contents(self, space: Space) -> None:
-        """Get the contents of Git LFS; without them the mirror is whole."""
-        try:
-            self.contents.bring(space)
-        except (Fault, Gone):
-            self.is_mirror_whole = True
-            raise
-
-    def _source(self, head: Head) -> str:
-        """Return the ref that a copy with a depth follows; "": all."""
-        ref = self.about.ref
-        if not self.about.depth or (is_hash(ref) and not self.branch):
-            return ""
-        if head.branch:
-            return f"refs/heads/{head.branch}"
-        return f"refs/tags/{ref}" if ref else ""
-
-    def _write(self, space: Space, head: Head, file: int) -> dict[str, Any]:
-        tree = TreeFile(self.job, self.gateway, file)
-        dotgit = DotGit(space, head, self.url.text, self._source(head))
-        dotgit.moves_branch = bool(self.branch)
-        dotgit.sizes = self.contents.sizes
-        dotgit.add(tree)
-        filled = Filled(tree, self.contents)
-        folder = space.open_tree()
-        try:
-            Walk(filled).add(folder)
-        finally:
-            os.close(folder)
-        size = tree.end()
+    def _describe_all(
+        self, parts: list[Part], tree: TreeFile, size: int
+    ) -> dict[str, Any]:
+        head = parts[0].head
         return {
-            "commit": head.commit,
-            "branch": show_branch(head.branch),
+            "commit": head.commit if head else "",
+            "branch": show_branch(head.branch) if head else "",
             "size": size,
             "bytes": tree.bytes,
             "files": tree.entries,
-            "lfs": filled.pointers,
-            "submodules": dotgit.submodules,
+            "lfs": sum(one.lfs for one in parts),
+            "submodules": sum(one.submodules for one in parts),
+            "cached": all(one.is_cached for one in parts),
         }
+
+
+@contextlib.contextmanager
+def _name(link: Link) -> Iterator[None]:
+    """Say in a fault of which submodule it is."""
+    try:
+        yield
+    except Fault as fault:
+        path = clean(os.fsdecode(link.path), 200)
+        raise type(fault)(f"the submodule {path}: {fault.text}") from None
+
+
+def _end(parts: list[Part]) -> None:
+    """Put the mirrors back, and remove the folders."""
+    with contextlib.ExitStack() as stack:
+        for part in parts:
+            stack.callback(part.end)
 
 
 class _Spoilt(Exception):
     """A mirror by which nothing can be copied."""
 
-
-def _parse_url(job: Job) -> Url:
-    """Return the URL; git would add its own words to a query."""
-    url = parse_url(job.url)
-    if "?" in url.target:
-        raise Invalid(
-            f"the URL {url.shown} has a query, and that of a repository has "
-            "none: leave out what begins with the ?"
-        )
-    return url
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.text)
+        self.fault = fault
 
 
 def _read_certificates(job: Job) -> tuple[bytes, str]:

@@ -68,6 +68,7 @@ class DotGit:
         self.source = source  # the ref that a copy with a depth follows
         self.moves_branch = False  # to the commit, wherever the server has it
         self.sizes: Mapping[bytes, int] = {}  # of contents of Git LFS
+        self.urls: Mapping[str, str] = {}  # of submodules that come, by name
         self.submodules = 0
 
     def add(self, tree: TreeFile) -> None:
@@ -104,11 +105,12 @@ class DotGit:
         return refs.with_branch(branch, commit)
 
     def _add_files(self, tree: TreeFile, refs: Refs, ends: bytes) -> None:
-        index, self.submodules = rewrite_index(
+        index, links = rewrite_index(
             self.space.read_index(INDEX_BYTES_MAX),
             self.head.digits,
             self.sizes,
         )
+        self.submodules = len(links)
         branch, default = self.head.branch, self.head.default
         head = f"ref: refs/heads/{branch}" if branch else self.head.commit
         _add(tree, "HEAD", _encode(f"{head}\n"))
@@ -145,6 +147,9 @@ class DotGit:
                 "remote": "origin",
                 "merge": quote(f"refs/heads/{branch}"),
             }
+        for name, url in self.urls.items():
+            section = f"submodule {quote(name)}"
+            found[section] = {"active": "true", "url": quote(url)}
         return write_sections(found)
 
     def _write_spec(self) -> str:

@@ -33,8 +33,8 @@ class _Unreadable(Exception):
 
 def rewrite_index(
     content: bytes, digits: int, sizes: Mapping[bytes, int]
-) -> tuple[bytes, int]:
-    """Return the index as it is passed on, and its number of submodules.
+) -> tuple[bytes, dict[bytes, str]]:
+    """Return the index as it is passed on, and its submodules with commits.
 
     `sizes` are of the files that have a content of Git LFS.
     """
@@ -46,19 +46,21 @@ def rewrite_index(
 
 def _rewrite(
     content: bytes, size: int, sizes: Mapping[bytes, int]
-) -> tuple[bytes, int]:
+) -> tuple[bytes, dict[bytes, str]]:
     mark, version, count = struct.unpack_from(">4sII", content)
     if mark != b"DIRC" or version != 2:
         raise _Unreadable
     if count > ENTRIES_MAX:
         raise too_many()
     made = bytearray(content[:12])
-    at, last, submodules = 12, b"", 0
+    at, last = 12, b""
+    submodules: dict[bytes, str] = {}
     for _ in range(count):
         mode, value, name, after = _read_entry(content, at, size)
         if name <= last or not _is_path(name):
             raise _Unreadable
-        submodules += mode == _SUBMODULE
+        if mode == _SUBMODULE:
+            submodules[name] = value.hex()
         made += _write_facts(mode, sizes.get(name))
         flags = min(len(name), _LENGTH)
         made += value + struct.pack(">H", flags) + name

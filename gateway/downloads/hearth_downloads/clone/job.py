@@ -19,8 +19,16 @@ class Job(fetch.Job):
     branch: str = ""  # that a commit is checked out as; empty: none
     depth: int = 0  # commits of history; 0: all
     lfs: bool = False  # the contents of Git LFS come, too
+    submodules: bool = False  # they come, too
+    spent_bytes: int = 0  # of max_bytes, by other repositories of the job
+    spent_files: int = 0
     room: int = -1  # bytes that the workspace takes; -1: it has no limit
     rate: int = 2  # a server that counts its objects sends little
+
+    @property
+    def bytes_left(self) -> int:
+        """Return how many bytes this repository may have."""
+        return max(0, self.max_bytes - self.spent_bytes)
 
     def key(self, url: str) -> str:
         """Return the name of the mirror in the cache.

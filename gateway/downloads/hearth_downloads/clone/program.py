@@ -5,6 +5,7 @@ worker. What it needs is imported before the sandbox is made.
 
     mirror/     the repository, without a working tree (mirrors.py)
     tree/       the working tree, and `index`
+    modules     what .gitmodules has, if asked for
     lfs         paths of the files whose contents Git LFS has, if asked for
     report      the end: `{"ok": …}` or `{"fault": …}`
 """
@@ -21,6 +22,7 @@ from hearth_downloads.clone.git import INSIDE, MIRROR, TREE
 from hearth_downloads.clone.ref import is_hash
 
 REPORT, SAID, HEARD, LFS = "report", "said", "heard", "lfs"
+MODULES, MODULES_FILE = "modules", f"{TREE}/.gitmodules"
 SAID_MAX = 8 * 1024
 HEARD_MAX = 1 << 20
 
@@ -35,6 +37,7 @@ class Order:
     ref: str
     depth: int
     lists_lfs: bool
+    lists_modules: bool
 
 
 class Stop(Exception):
@@ -79,7 +82,19 @@ class _Copy:
         if self.order.lists_lfs:
             self._git("lfs", "ls-files", "-z", ":(top,attr:filter=lfs)")
             os.rename(HEARD, LFS)
+        if self.order.lists_modules:
+            self._list_modules()
         return {"commit": commit, "branch": branch, "head": self.head}
+
+    def _list_modules(self) -> None:
+        """Copy .gitmodules, as git reads it; a missing one has nothing."""
+        if os.path.lexists(MODULES_FILE):
+            words = ("config", "-z", "--list", "--file", MODULES_FILE)
+            self._git("modules", *words)
+            os.rename(HEARD, MODULES)
+        else:
+            with open(MODULES, "wb"):
+                pass
 
     def _git(self, kind: str, *arguments: str) -> bytes:
         """Run a command; return the beginning of what it writes."""

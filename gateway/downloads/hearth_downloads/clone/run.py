@@ -68,9 +68,10 @@ class Run:
             about.ref,
             about.depth,
             job.lfs,
+            job.submodules,
         )
         sandbox = Sandbox(job, self.space.path, visible_folders())
-        most = TRAFFIC_FACTOR * job.max_bytes + SPARE_BYTES
+        most = TRAFFIC_FACTOR * job.bytes_left + SPARE_BYTES
         bounds = Bounds(most, job.silence, takes_posts=True)
         self.proxy = Proxy(about.places, bounds, job.uid, job.gid)
         try:

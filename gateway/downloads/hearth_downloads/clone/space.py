@@ -12,7 +12,8 @@ from typing import Any, Optional
 
 from hearth_downloads.clone.git import AUTHORITIES, INDEX, MIRROR, TREE
 from hearth_downloads.clone.job import Job
-from hearth_downloads.clone.program import LFS, REPORT
+from hearth_downloads.clone.modules import FILE_BYTES_MAX
+from hearth_downloads.clone.program import LFS, MODULES, REPORT
 from hearth_downloads.clone.tree import (
     ENTRIES_MAX,
     too_deep,
@@ -80,9 +81,12 @@ class Space:
 
         Small files take more of a disk than they have, up to a block each.
         """
+        job = self.job
+        most_bytes = job.bytes_left + SPARE_BYTES
+        most_files = ENTRIES_MAX - job.spent_files
         most = Size(
-            self.job.max_bytes + SPARE_BYTES + ENTRIES_MAX * _BLOCK_BYTES,
-            ENTRIES_MAX + SPARE_FILES,
+            most_bytes + max(0, most_files) * _BLOCK_BYTES,
+            most_files + SPARE_FILES,
         )
         measure = Measure(most)
         measure.add(self.space)
@@ -92,8 +96,8 @@ class Space:
         if found.count > most.count:
             raise too_many()
         least = found.size - found.count * _BLOCK_BYTES
-        if measure.is_over or least > self.job.max_bytes + SPARE_BYTES:
-            raise too_large(self.job)
+        if measure.is_over or least > most_bytes:
+            raise too_large(job)
 
     def take_back(self) -> None:
         """Let the worker read the folder, whatever its mode."""
@@ -112,6 +116,13 @@ class Space:
         if content is None:
             raise taken_over("no list of the files of Git LFS")
         return set(content.split(b"\0"))
+
+    def read_modules(self) -> bytes:
+        """Return what the file `.gitmodules` has."""
+        content = read_plain(MODULES, self.space, FILE_BYTES_MAX)
+        if content is None:
+            raise taken_over("no list of submodules, or a long one")
+        return content
 
     def open_tree(self) -> int:
         """Return a descriptor of the working tree."""

@@ -38,6 +38,7 @@ class TreeFile:
         self.file = file
         self.bytes = 0  # of all contents
         self.entries = 0
+        self.prefix = b""  # of all paths that are added
         self._buffer = bytearray()
 
     def add_folder(self, path: bytes) -> None:
@@ -90,6 +91,7 @@ class TreeFile:
             raise too_large(self.job)
 
     def _begin(self, kind: bytes, path: bytes, size: int) -> None:
+        path = self.prefix + path
         self.entries += 1
         if self.entries > ENTRIES_MAX:
             raise too_many()

@@ -61,9 +61,9 @@ static json_int_t depth_argument(const mcp_call_t *call)
     return json_integer_value(json_object_get(call->arguments, "depth"));
 }
 
-static bool wants_lfs(const mcp_call_t *call)
+static bool wants(const mcp_call_t *call, const char *name)
 {
-    return json_is_true(json_object_get(call->arguments, "lfs"));
+    return json_is_true(json_object_get(call->arguments, name));
 }
 
 const char *tool_fetch_find_flaw(const mcp_call_t *call)
@@ -74,8 +74,9 @@ const char *tool_fetch_find_flaw(const mcp_call_t *call)
         return "depth must be 0 or more";
     if (!is_clone(call)
         && (*text_argument(call, "ref") || depth_argument(call)
-            || wants_lfs(call)))
-        return "ref, depth and lfs are for a repository: its action is clone";
+            || wants(call, "lfs") || wants(call, "submodules")))
+        return "ref, depth, lfs and submodules are for a repository: its "
+               "action is clone";
     return NULL;
 }
 
@@ -98,7 +99,7 @@ static void on_fetched(exchange_t *exchange, const json_t *reply)
     if (!tool_result_is_ok(call, reply))
         return;
     cleanup_free char *text = is_clone(call)
-                                  ? fetch_text_cloned(reply, wants_lfs(call))
+                                  ? fetch_text_cloned(reply, wants(call, "lfs"))
                                   : fetch_text_fetched(reply);
     tool_result_text(call, false, "%s", text);
 }
@@ -174,6 +175,7 @@ static void on_tick(mcp_call_t *call, int64_t now)
 static json_t *describe(const mcp_call_t *call, const char *session)
 {
     static const char *const texts[] = {"sha256", "ref"};
+    static const char *const more[] = {"lfs", "submodules"};
     json_t *content =
         json_pack("{s:s,s:s,s:s,s:s,s:s}", "id", session, "order", "fetch",
                   "kind", kind_of(call), "url", text_argument(call, "url"),
@@ -186,8 +188,9 @@ static json_t *describe(const mcp_call_t *call, const char *session)
     if (depth_argument(call))
         json_object_set_new(content, "depth",
                             json_integer(depth_argument(call)));
-    if (wants_lfs(call))
-        json_object_set_new(content, "lfs", json_true());
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (wants(call, more[i]))
+            json_object_set_new(content, more[i], json_true());
     return content;
 }
 

@@ -182,6 +182,7 @@ class AsyncFiles:
         ref: str = "",
         depth: int = 0,
         lfs: bool = False,
+        submodules: bool = False,
     ) -> ClonedRepository:
         """Clone a git repository from outside; the session needs no network.
         Returns when it is there. A folder in which something is stays, and is
@@ -191,10 +192,10 @@ class AsyncFiles:
         part is the folder's name, without `.git`. `ref` is a branch, a tag or
         the whole hash of a commit; "" is what the server has checked out.
         `depth` is a number of commits; 0 is all. With `lfs` the files of Git
-        LFS have their contents; otherwise they are pointers. If the connection
-        breaks, the repository is asked for again. It is cloned once; but if
-        the gateway was started again meanwhile, one that is there is
-        FileExists.
+        LFS have their contents; otherwise they are pointers. With `submodules`
+        these come, too, if the profile permits that. If the connection breaks,
+        the repository is asked for again. It is cloned once; but if the
+        gateway was started again meanwhile, one that is there is FileExists.
 
         Raises FetchRefused and FetchUnreachable, too."""
         body: dict[str, Any] = {"kind": "repository", "url": url, "path": path}
@@ -204,6 +205,8 @@ class AsyncFiles:
             body["depth"] = depth
         if lfs:
             body["lfs"] = True
+        if submodules:
+            body["submodules"] = True
         return cloned_repository(await self._bring(body))
 
     async def _bring(self, body: dict[str, Any]) -> Any:
