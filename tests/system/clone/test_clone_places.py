@@ -9,7 +9,7 @@ from typing import Any, Iterator
 import pytest
 from authority import Authority
 from cloning import Folder
-from git_server import GitServer, Repository, redirect
+from git_server import GitServer, Repository, git, redirect
 from lfs_server import LfsServer
 
 SERVICE = "/info/refs?service=git-upload-pack"
@@ -198,6 +198,31 @@ def test_contents_of_lfs_do_not_go_on_without(
     assert fault.ename == "FetchRefused"
     assert server.place in fault.text
     assert len(server.asked) == asked
+
+
+def test_submodules_do_not_go_on_without(
+    trusting: Folder, secured: GitServer, server: GitServer, made: Repository
+) -> None:
+    outer = secured.make("outer.git")
+    modules = f'[submodule "x"]\n\tpath = x\n\turl = {made.url}\n'
+    link = ("160000", made.find("main"))
+    outer.commit({".gitmodules": modules, "x": link})
+    asked = len(server.asked)
+    allow = [secured.place, server.place]
+    fault = trusting.refuse(outer.url, allow=allow, submodules=True)
+    assert fault.ename == "FetchRefused"
+    assert "the submodule x: " in fault.text
+    assert "what began with https does not go on without" in fault.text
+    assert len(server.asked) == asked
+    inner = git(secured.path / "a.git", "rev-parse", "main")
+    outer.commit(
+        {
+            ".gitmodules": modules.replace(made.url, "../a.git"),
+            "x": ("160000", inner),
+        }
+    )
+    got = trusting.clone(outer.url, submodules=True)
+    assert got.text("x/a") == "one"
 
 
 def test_a_server_that_no_authority_knows(

@@ -291,14 +291,23 @@ def test_how_deep_and_how_many(folder: Folder, server: GitServer) -> None:
 
 
 def test_all_have_one_limit(folder: Folder, server: GitServer) -> None:
+    """Each may have what others have left: the disk is bounded meanwhile."""
     big = server.make()
-    big.commit({"big": os.urandom(12 << 20)})
+    big.commit({"big": os.urandom(2 << 20)})
     urls = {f"s{n}": big.url for n in range(3)}
     made = outer(server, describe(**urls), **dict.fromkeys(urls, link(big)))
-    fault = folder.refuse(made.url, submodules=True, max_bytes=60 << 20)
+    folder.hook = "from hearth_downloads.clone import space\n"
+    folder.hook += "space.SPARE_BYTES = 1 << 20"
+    fault = folder.refuse(made.url, submodules=True, max_bytes=10 << 20)
     assert fault.ename == "FetchRefused"
-    assert "max_bytes permits (60.0 MiB)" in fault.text
-    got = folder.clone(made.url, submodules=True, max_bytes=100 << 20)
+    assert fault.text.startswith("the submodule s2: the repository with its ")
+    assert "max_bytes permits (10.0 MiB)" in fault.text
+    folder.hook = "from hearth_downloads.clone import part\n"
+    folder.hook += "part.Measure.add = lambda *_: None"
+    fault = folder.refuse(made.url, submodules=True, max_bytes=10 << 20)
+    assert fault.text.startswith("the repository with its history has more")
+    folder.hook = ""
+    got = folder.clone(made.url, submodules=True, max_bytes=16 << 20)
     assert got.work[b"s2/big"].content == got.work[b"s0/big"].content
 
 
