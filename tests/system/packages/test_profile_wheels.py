@@ -85,7 +85,7 @@ def test_uv_cannot_write_there(used: Folder) -> None:
     program = used.path.parent / "uv"
     program.write_text(
         "#!/bin/sh\n"
-        "for one in /profile/x /profile/numpy-*; do\n"
+        "for one in /profile-wheels/x /profile-wheels/numpy-*; do\n"
         '    echo x > "$one" && echo "error: written" >&2\n'
         "done 2>/workspace/said\n"
         "echo error: $(head -c 300 /workspace/said) >&2; exit 1\n"

@@ -20,7 +20,7 @@ from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.rules import Rules
 from hearth_downloads.packages.stage import INSIDE, Stage
 
-PROFILE = "/profile"  # its packages' wheels, as uv sees them
+PROFILE = "/profile-wheels"  # its packages' wheels, as uv sees them
 _NETRC = "/tmp/.netrc"  # noqa: S108  the sandbox's own
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
