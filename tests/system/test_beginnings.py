@@ -7,15 +7,14 @@ from __future__ import annotations
 import os
 import pty
 import select
-import shutil
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ContextManager, Iterator
 
-import pytest
 from deadline import DEADLINE
 from harness import HEARTH, Gateway
+from injected import injected
 from processes import children
 
 # Imported by the zygote, which calls it too while it warms up.
@@ -131,28 +130,6 @@ def test_a_launch_writes_to_few_of_the_zygotes_pages() -> None:
         gateway.end()
 
 
-@contextmanager
-def injected(pid: int, calls: str, what: str, *options: str) -> Iterator[None]:
-    """Run with these calls of the process changed by strace."""
-    tracer = subprocess.Popen(
-        [
-            "strace", *options, "-p", str(pid), "-e", f"trace={calls}",
-            "-e", f"inject={calls}:{what}",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        assert tracer.stderr is not None
-        line = tracer.stderr.readline().decode()
-        if "attached" not in line:
-            pytest.skip(f"nothing can be traced here: {line}")
-        yield
-    finally:
-        tracer.terminate()
-        tracer.communicate()
-
-
 def late_answers(zygote: int) -> ContextManager[None]:
     """Delay the zygote's reply until long after the kernel's READY."""
     return injected(zygote, "sendmsg", "delay_enter=3000000")
@@ -160,8 +137,6 @@ def late_answers(zygote: int) -> ContextManager[None]:
 
 def test_reason_of_a_launch_that_has_failed_before_it_is_connected_to() -> None:
     """It refuses connections by then, which is not why."""
-    if not shutil.which("strace"):
-        pytest.skip("no strace")
     gateway = Gateway("--set", "profile/python3/pool/max=0")
     try:
         gateway.start()
@@ -180,8 +155,6 @@ def test_reason_of_a_launch_that_has_failed_before_it_is_connected_to() -> None:
 
 def test_requests_before_the_launch_is_known() -> None:
     """They wait until the fresh kernel has been looked at, and then run."""
-    if not shutil.which("strace"):
-        pytest.skip("no strace")
     gateway = Gateway("--set", "profile/python3/pool/max=0")
     try:
         gateway.start()

@@ -12,6 +12,7 @@ import pytest
 from client import Client
 from deadline import wait_for
 from harness import Gateway, Session
+from injected import injected
 
 
 class Viewer:
@@ -254,6 +255,24 @@ def test_outlives_gateways_that_are_stopped_at_once(tmp_path: Path) -> None:
         assert names(gateway) == [viewer.name]
         with viewer.client() as other:
             assert other.value("1 + 1") == 2
+    finally:
+        gateway.end()
+
+
+def test_goes_with_a_gateway_that_ends_its_sessions(tmp_path: Path) -> None:
+    """Also if the registry learns of the session's end long before the thread
+    of the viewers does: between the two the session closes its journal."""
+    gateway = Gateway()
+    try:
+        gateway.start()
+        session = gateway.create()
+        viewer = Viewer(gateway, session, tmp_path)
+        [journal] = Path(session.model["journal"]).glob("journal-*.log")
+        late = ("delay_enter=2000000", "-f", "-P", str(journal))
+        with injected(gateway.pid, "close", *late):
+            done = gateway.run("gateway", "stop", "--end-sessions")
+        assert done.returncode == 0, done.stderr
+        assert not list(viewer.file.parent.iterdir())
     finally:
         gateway.end()
 
