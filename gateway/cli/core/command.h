@@ -117,6 +117,7 @@ extern const command_t lab_commands[];
 extern const command_t window_commands[];
 extern const command_t files_commands[];
 extern const command_t notebook_commands[];
+extern const command_t notebook_verify_commands[];
 extern const command_t notebook_attest_commands[];
 extern const command_t notebook_diff_commands[];
 extern const command_t audit_commands[];

@@ -21,6 +21,7 @@ static const command_t *const tables[] = {
     window_commands,
     files_commands,
     notebook_commands,
+    notebook_verify_commands,
     notebook_attest_commands,
     notebook_diff_commands,
     replay_commands,
