@@ -75,6 +75,11 @@ def read_configuration(shell: Shell, text: str, place: str) -> None:
 
 
 def test_examples(document: Path, shell: Shell) -> None:
+    """A page is one test, because each example goes on from those before it.
+
+    Guides with many examples take more than 20 s beside other tests: each
+    program is a Python of its own, which starts a session or several.
+    """
     blocks = blocks_of(document)
     if all(block.kind == "illustration" for block in blocks):
         return
