@@ -94,7 +94,8 @@ def test_tools_are_listed_in_one_order(rpc: Rpc) -> None:
         len(json.dumps([t["name"], t["description"], t["inputSchema"]]))
         for t in tools
     )
-    assert words < 3000
+    # 596 tokens; test_mcp_node.py counts them where a tokenizer is.
+    assert words < 2430
 
 
 def test_methods_that_are_gone(rpc: Rpc) -> None:
