@@ -20,7 +20,7 @@ typedef struct {
     zygote_slot_t *slot;        /* owned */
     zygote_t *zygote;           /* owned; NULL between two zygotes */
     preparation_t *preparation; /* owned; of its preinstalled packages */
-    int timer; /* after which they are asked for again; 0: none */
+    int timer; /* after which the start is tried again; 0: none */
 } profile_state_t;
 
 struct launcher {
@@ -86,6 +86,21 @@ void launcher_launch(launcher_t *self, session_entry_t *entry)
 }
 
 static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg);
+static int on_retry(zloop_t *loop, int timer, void *arg);
+
+static void end_timer(profile_state_t *state)
+{
+    if (state->timer)
+        zloop_timer_end(state->launcher->needs.loop, state->timer);
+    state->timer = 0;
+}
+
+static void retry_after(profile_state_t *state, int64_t pause)
+{
+    end_timer(state);
+    state->timer = zloop_timer(state->launcher->needs.loop, (size_t) pause, 1,
+                               on_retry, state);
+}
 
 static void start_zygote(profile_state_t *state)
 {
@@ -101,7 +116,7 @@ static void start_zygote(profile_state_t *state)
                    &fault)
         < 0) {
         log_error("profile=%s %s", profile->name, fault.text);
-        zygote_slot_on_refused(state->slot, fault.text);
+        retry_after(state, zygote_slot_on_refused(state->slot, fault.text));
         launch_outcome_give_up(state->launcher->needs.audit, state->slot);
         return;
     }
@@ -111,15 +126,6 @@ static void start_zygote(profile_state_t *state)
     zloop_poller_set_tolerant(self->needs.loop, &item);
     while ((entry = zygote_slot_take_parked(state->slot)))
         launcher_launch(self, entry);
-}
-
-static int on_retry(zloop_t *loop, int timer, void *arg);
-
-static void end_timer(profile_state_t *state)
-{
-    if (state->timer)
-        zloop_timer_end(state->launcher->needs.loop, state->timer);
-    state->timer = 0;
 }
 
 static void fail_prepared(profile_state_t *state, const char *fault,
@@ -132,9 +138,7 @@ static void fail_prepared(profile_state_t *state, const char *fault,
               zygote_slot_profile(state->slot)->name, text);
     preparation_on_fault(state->preparation);
     launch_outcome_give_up(state->launcher->needs.audit, state->slot);
-    end_timer(state);
-    state->timer = zloop_timer(state->launcher->needs.loop, (size_t) pause, 1,
-                               on_retry, state);
+    retry_after(state, pause);
 }
 
 static void prepare(profile_state_t *state)
@@ -213,8 +217,7 @@ static void on_gone(profile_state_t *state, const zygote_result_t *answer)
         preparation_forget(state->preparation);
     if (!zygote_slot_comes_back(state->slot))
         launch_outcome_give_up(state->launcher->needs.audit, state->slot);
-    zloop_timer(state->launcher->needs.loop, (size_t) pause, 1, on_retry,
-                state);
+    retry_after(state, pause);
 }
 
 static void on_ready(profile_state_t *state, const zygote_result_t *answer)

@@ -74,11 +74,12 @@ void zygote_slot_on_started(zygote_slot_t *self, int64_t now_ms)
     self->forks = 0;
 }
 
-void zygote_slot_on_refused(zygote_slot_t *self, const char *fault)
+int64_t zygote_slot_on_refused(zygote_slot_t *self, const char *fault)
 {
     snprintf(self->fault, sizeof self->fault, "%s", fault);
     self->failures++;
     self->comes_back = false;
+    return pause_ms(self);
 }
 
 void zygote_slot_on_preparing(zygote_slot_t *self)
@@ -89,8 +90,9 @@ void zygote_slot_on_preparing(zygote_slot_t *self)
 int64_t zygote_slot_on_unprepared(zygote_slot_t *self, bool is_refused,
                                   const char *fault)
 {
-    zygote_slot_on_refused(self, fault);
-    return is_refused ? ZYGOTE_SLOT_REFUSED_MS : pause_ms(self);
+    int64_t pause = zygote_slot_on_refused(self, fault);
+
+    return is_refused ? ZYGOTE_SLOT_REFUSED_MS : pause;
 }
 
 void zygote_slot_on_ready(zygote_slot_t *self, const char *python)

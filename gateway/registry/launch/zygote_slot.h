@@ -29,9 +29,9 @@ const char *zygote_slot_python(const zygote_slot_t *self);
 bool zygote_slot_comes_back(const zygote_slot_t *self);
 
 /* Notes that a zygote was started, or that it could not be, which fails the
- * waiting launches. */
+ * waiting launches; returns the milliseconds until another try. */
 void zygote_slot_on_started(zygote_slot_t *self, int64_t now_ms);
-void zygote_slot_on_refused(zygote_slot_t *self, const char *fault);
+int64_t zygote_slot_on_refused(zygote_slot_t *self, const char *fault);
 /* Notes that the packages are made that the next zygote needs: launches wait
  * for it. */
 void zygote_slot_on_preparing(zygote_slot_t *self);

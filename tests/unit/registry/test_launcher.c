@@ -478,6 +478,13 @@ static void a_python_that_is_not_there_fails_launches(void **state)
     assert_false(launcher_is_ready(launcher, &fake_profile));
     launch("a");
     SAID("a FAILED");
+    assert_int_equal(pause_ms, 4000);
+    zygote.is_refused = false;
+    on_timer(NULL, 1, on_timer_arg);
+    warm();
+    launch("b");
+    says(ZYGOTE_LAUNCHED, answer(""));
+    SAID("b LAUNCHED");
 }
 
 static void waiting_launches_fail_if_no_zygote_comes(void **state)

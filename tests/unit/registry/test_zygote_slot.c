@@ -59,7 +59,7 @@ static void fails_at_once_when_the_zygote_gives_a_reason(void **state)
     assert_false(zygote_slot_comes_back(slot));
     zygote_slot_on_started(slot, 0);
     assert_true(zygote_slot_comes_back(slot));
-    zygote_slot_on_refused(slot, "no such file");
+    assert_int_equal(zygote_slot_on_refused(slot, "no such file"), 8000);
     assert_false(zygote_slot_comes_back(slot));
     assert_string_equal(zygote_slot_fault(slot), "no such file");
     assert_int_equal(zygote_slot_on_gone(slot, false, "3"), 16000);
