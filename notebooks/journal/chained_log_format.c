@@ -36,11 +36,11 @@ size_t chained_log_files(const char *folder, uint64_t **ret_numbers)
     size_t count = 0;
 
     while (items && (item = readdir(items))) {
-        char *end;
-        uint64_t number = strtoull(item->d_name, &end, 10);
+        uint64_t number = strtoull(item->d_name, NULL, 10);
+        cleanup_free char *name = mem_format("%06" PRIu64 ".log", number);
         size_t at = count;
 
-        if (end == item->d_name || strcmp(end, ".log") != 0)
+        if (strcmp(item->d_name, name) != 0)
             continue;
         numbers = mem_resize(numbers, (count + 1) * sizeof *numbers);
         for (; at && numbers[at - 1] > number; at--)

@@ -21,13 +21,17 @@
 #define EVENT_A_FILE "\"event\":\"file\""
 
 typedef struct {
-    const uint8_t *key;                /* borrowed */
-    uint8_t mac[CHAINED_LOG_MAC_SIZE]; /* of the record before */
-    bool is_begun;                     /* there was a record before */
-    uint64_t next;                     /* the number that comes now */
-    uint64_t file, line;               /* where we are */
-    uint64_t size, in_file;            /* whole records of this file */
-    bool is_torn;                      /* the file ends within a line */
+    const uint8_t *key;                    /* borrowed */
+    uint8_t mac[CHAINED_LOG_MAC_SIZE];     /* of the record before */
+    uint8_t earlier[CHAINED_LOG_MAC_SIZE]; /* of the one before that */
+    uint64_t noted;                        /* the head's last record */
+    uint8_t noted_mac[CHAINED_LOG_MAC_SIZE];
+    bool is_noted;          /* it came by */
+    bool is_begun;          /* there was a record before */
+    uint64_t next;          /* the number that comes now */
+    uint64_t file, line;    /* where we are */
+    uint64_t size, in_file; /* whole records of this file */
+    bool is_torn;           /* the file ends within a line */
     chained_log_report_t report;
     chained_log_each_t *each; /* may be NULL */
     void *arg;
@@ -124,7 +128,12 @@ static void check_record(log_walk_t *self, const char *line, size_t size)
         flaw(self, "the record was changed, or the one before it is missing");
     else
         self->report.records++;
+    memcpy(self->earlier, self->mac, sizeof self->earlier);
     memcpy(self->mac, theirs, sizeof self->mac);
+    if (number == self->noted) {
+        memcpy(self->noted_mac, theirs, sizeof self->noted_mac);
+        self->is_noted = true;
+    }
     if (memmem(line, size, DAMAGED, strlen(DAMAGED)))
         flaw(self, "the gateway found the log damaged here when it opened it");
     self->is_begun = true;
@@ -196,31 +205,43 @@ static void read_head(const char *folder, head_t *ret_head)
     *ret_head = head;
 }
 
+/* Returns false if a head's HMAC is not that of its record. Nothing is known of
+ * a record that was not read: its file has gone meanwhile. */
+static bool is_signed(const log_walk_t *self, const head_t *head)
+{
+    char hex[2 * CHAINED_LOG_MAC_SIZE + 1];
+    uint8_t mac[CHAINED_LOG_MAC_SIZE];
+    const uint8_t *record = head->last == self->report.last ? self->mac
+                            : head->last + 1 == self->report.last
+                                ? self->earlier
+                            : self->is_noted ? self->noted_mac
+                                             : NULL;
+
+    if (!head->is_there || !record)
+        return true;
+    chained_log_mac(self->key, record, head->text, 42, mac);
+    sodium_bin2hex(hex, sizeof hex, mac, sizeof mac);
+    return strncmp(head->text + 42, hex, strlen(hex)) == 0;
+}
+
 /* Checks whether the head names what the log has. A writer may be at work: the
  * log's end is compared with the head that was there before the records were
  * read, and its beginning with the head after that. A writer that was killed
- * may have left the head one record late. */
+ * may have left the head one record late, and no more. */
 static void check_head(log_walk_t *self, const head_t *before,
                        const head_t *after)
 {
-    const head_t *same = after->last == self->report.last ? after : before;
-    char hex[2 * CHAINED_LOG_MAC_SIZE + 1];
-    uint8_t mac[CHAINED_LOG_MAC_SIZE];
-
     self->line++;
     if (!after->is_there)
         flaw(self, "the head is missing or damaged");
     else if (before->is_there && before->last > self->report.last)
         flaw(self, "records at the end are missing");
-    else if (after->last >= self->report.last && after->first
-             && after->first < self->report.first)
+    else if (after->first && after->first < self->report.first)
         flaw(self, "the oldest records are missing");
-    else if (same->is_there && same->last == self->report.last) {
-        chained_log_mac(self->key, self->mac, same->text, 42, mac);
-        sodium_bin2hex(hex, sizeof hex, mac, sizeof mac);
-        if (strncmp(same->text + 42, hex, strlen(hex)) != 0)
-            flaw(self, "the head was changed");
-    }
+    else if (after->last + 1 < self->report.last
+             || !is_signed(self,
+                           after->last <= self->report.last ? after : before))
+        flaw(self, "the head was changed");
 }
 
 /* Reads the files that come after the one of that number, in their order.
@@ -256,6 +277,7 @@ int chained_log_read(const char *folder, const uint8_t key[LOG_KEY_SIZE],
     int r;
 
     read_head(folder, &before);
+    scan.noted = before.last;
     do
         r = read_files(&scan, folder, scan.file, fault);
     while (r == -ENOENT);

@@ -332,6 +332,44 @@ static void shows_a_file_that_was_removed(void **state)
     assert_non_null(strstr(verify().text, "oldest records are missing"));
 }
 
+/* Writes a head that names no more than these records, without the key. */
+static void forge_head(int first, int last)
+{
+    cleanup_free char *path = mem_format("%s/head", folder);
+    cleanup_free char *text = mem_format("%020d %020d %064d\n", first, last, 0);
+    fault_t fault;
+
+    assert_int_equal(file_replace(path, 0600, text, strlen(text), &fault), 0);
+}
+
+static void shows_a_forged_head(void **state)
+{
+    (void) state;
+    write_log(10, 1 << 20, 4);
+    for (int line = 11; line > 5; line--)
+        remove_line(1, line);
+    for (int last = 0; last <= 5; last++) {
+        forge_head(1, last);
+        assert_int_equal(verify().flaws, 1);
+        assert_non_null(strstr(verify().text, "head was changed"));
+    }
+    cleanup_chained_log chained_log_t *ledger = open_ledger(1 << 20, 4);
+    assert_true(chained_log_is_damaged(ledger));
+}
+
+/* Another file of its number does not stand for it. */
+static void shows_a_file_that_another_stands_for(void **state)
+{
+    cleanup_free char *path = NULL, *other = NULL;
+
+    (void) state;
+    write_log(30, 600, 100);
+    path = file(4);
+    other = mem_format("%s/4.log", folder);
+    assert_int_equal(rename(path, other), 0);
+    assert_non_null(strstr(verify().text, "a file before this one is missing"));
+}
+
 /* A writer that is at work while the log is read. */
 typedef struct {
     chained_log_t *ledger;
@@ -439,6 +477,8 @@ int main(void)
         TEST(truncates_a_record_torn_by_a_crash),
         TEST(rotates_and_keeps_the_newest),
         TEST(shows_a_file_that_was_removed),
+        TEST(shows_a_forged_head),
+        TEST(shows_a_file_that_another_stands_for),
         TEST(records_that_come_while_it_reads_are_not_missing),
         TEST(files_that_go_while_it_reads_are_not_missing),
         TEST(refuses_an_invalid_line),
