@@ -16,6 +16,7 @@ from hearth_downloads.core.folders import (
     look_at,
     open_folder,
     permit,
+    read_plain,
     remove,
 )
 from hearth_downloads.packages.job import Job
@@ -62,9 +63,9 @@ class ProfileWheels:
         permit(PROFILE_WHEELS, self.stage.work)
 
     def _is_whole(self, top: int) -> bool:
-        """Return true if all are there with their sizes.
+        """Return true if all are there as they were written.
 
-        A machine that lost its power has cut files.
+        A machine that lost its power has cut files, and files of zeros.
         """
         if look_at(self.key, top) is None:
             return False
@@ -73,14 +74,12 @@ class ProfileWheels:
         except OSError:
             return False
         try:
-            with os.scandir(folder) as entries:
-                found = {
-                    one.name: one.stat(follow_symlinks=False).st_size
-                    for one in entries
-                }
+            return set(os.listdir(folder)) == set(self.wheels) and all(
+                read_plain(name, folder, len(text)) == text
+                for name, text in self.wheels.items()
+            )
         finally:
             os.close(folder)
-        return found == {name: len(text) for name, text in self.wheels.items()}
 
     def _make(self, top: int) -> None:
         os.mkdir(self.key, _MODE, dir_fd=top)
