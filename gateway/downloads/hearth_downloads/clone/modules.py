@@ -43,7 +43,8 @@ def parse_modules(content: bytes) -> dict[bytes, Module]:
         key, _, value = entry.partition(b"\n")
         section, _, rest = key.decode("utf-8", "replace").partition(".")
         name, _, field = rest.rpartition(".")
-        if section != "submodule" or field not in ("path", "url"):
+        is_named = section == "submodule" and "." in rest
+        if not is_named or field not in ("path", "url"):
             continue
         _check_name(name)
         fields = found.setdefault(name, {})
@@ -53,6 +54,8 @@ def parse_modules(content: bytes) -> dict[bytes, Module]:
     modules: dict[bytes, Module] = {}
     for name, fields in found.items():
         path, url = fields.get("path", b""), fields.get("url", b"")
+        if not path:
+            continue  # it is at no place
         if path in modules:
             raise Refused(f".gitmodules has the path of {name!r} twice")
         modules[path] = Module(name, url.decode("utf-8", "replace"))

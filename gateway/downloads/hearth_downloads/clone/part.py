@@ -14,7 +14,7 @@ from hearth_downloads.clone.mirrors import Mirrors, trim
 from hearth_downloads.clone.modules import Module, parse_modules
 from hearth_downloads.clone.ref import is_hash
 from hearth_downloads.clone.run import About, Run
-from hearth_downloads.clone.space import Space, taken_over
+from hearth_downloads.clone.space import BLOCK_BYTES, Space, taken_over
 from hearth_downloads.clone.tree import TreeFile
 from hearth_downloads.clone.walk import Walk
 from hearth_downloads.core.faults import Fault, Gone
@@ -69,7 +69,10 @@ class Part:
         self._bring_contents()
         measure = Measure()
         measure.add(space.space)
-        self.used = measure.found
+        # Without the rests of blocks, as in Space.check_size.
+        found, contents = measure.found, sum(self.contents.sizes.values())
+        least = max(0, found.size - found.count * BLOCK_BYTES)
+        self.used = Size(least + contents, found.count)
         is_same = bool(before) and before == after
         self.is_cached = is_same and self.contents.is_cached
         self.keeps_mirror = True

@@ -28,7 +28,12 @@ class Pointer:
 
 def looks_like_pointer(content: bytes) -> bool:
     """Return true for a file that begins as a pointer does."""
-    return len(content) < POINTER_MAX and content.startswith(VERSION)
+    return len(content) < POINTER_MAX and _plain(content).startswith(VERSION)
+
+
+def _plain(content: bytes) -> bytes:
+    """Return it as it is kept; `eol=crlf` changes pointers, too."""
+    return content.replace(b"\r\n", b"\n")
 
 
 def parse_pointer(content: bytes) -> Optional[Pointer]:
@@ -37,6 +42,7 @@ def parse_pointer(content: bytes) -> Optional[Pointer]:
     One with extensions is not taken: a program of theirs would have to make
     the content.
     """
+    content = _plain(content)
     if not looks_like_pointer(content) or not content.endswith(b"\n"):
         return None
     try:

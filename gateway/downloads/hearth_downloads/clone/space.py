@@ -38,7 +38,7 @@ SPACE = "space"
 REPORT_MAX = 64 * 1024
 SPARE_BYTES = 16 << 20  # besides the repository: its index, what git says
 SPARE_FILES = 10_000
-_BLOCK_BYTES = 4096  # the least that a file takes on most disks
+BLOCK_BYTES = 4096  # the least that a file takes on most disks
 
 
 class Space:
@@ -85,7 +85,7 @@ class Space:
         most_bytes = job.bytes_left + SPARE_BYTES
         most_files = ENTRIES_MAX - job.spent_files
         most = Size(
-            most_bytes + max(0, most_files) * _BLOCK_BYTES,
+            most_bytes + max(0, most_files) * BLOCK_BYTES,
             most_files + SPARE_FILES,
         )
         measure = Measure(most)
@@ -95,7 +95,7 @@ class Space:
             raise too_deep()
         if found.count > most.count:
             raise too_many()
-        least = found.size - found.count * _BLOCK_BYTES
+        least = found.size - found.count * BLOCK_BYTES
         if measure.is_over or least > most_bytes:
             raise too_large(job)
 
