@@ -157,6 +157,18 @@ def test_what_is_no_pointer_stays(
     assert got.lfs == 4
 
 
+def test_a_pointer_with_crlf(folder: Folder, server: GitServer) -> None:
+    """As git checks it out where .gitattributes says `eol=crlf`."""
+    lfs = LfsServer(server)
+    made = server.make()
+    rules = "* text=auto eol=crlf\n*.csv filter=lfs\n"
+    made.commit({".gitattributes": rules, "x.csv": lfs.put(b"content")})
+    lfs.serve(made)
+    assert folder.clone(made.url).lfs == 1
+    got = folder.clone(made.url, lfs=True)
+    assert (got.text("x.csv"), got.lfs) == ("content", 0)
+
+
 def test_a_repository_without_pointers_asks_for_nothing(
     folder: Folder, server: GitServer, lfs: LfsServer
 ) -> None:

@@ -130,6 +130,55 @@ def test_contents_of_lfs_come_in_submodules(
     look(got.unpack(place / "look"))
 
 
+def test_contents_of_all_submodules_have_one_limit(
+    folder: Folder, server: GitServer
+) -> None:
+    """The second one is judged before its content comes."""
+    lfs = LfsServer(server)
+    urls = {}
+    links = {}
+    for name in ("one", "two"):
+        made = server.make()
+        content = lfs.put(os.urandom(600 * 1024))
+        made.commit({".gitattributes": RULE, "x.bin": content})
+        lfs.serve(made)
+        urls[name], links[name] = made.url, link(made)
+    made = outer(server, describe(**urls), **links)
+    fault = folder.refuse(
+        made.url, submodules=True, lfs=True, max_bytes=1 << 20
+    )
+    assert fault.ename == "FetchRefused"
+    assert len(lfs.heads) == 1
+
+
+def test_rests_of_blocks_count_for_nothing(
+    folder: Folder, server: GitServer, inner: Repository
+) -> None:
+    """Many small files of a submodule take no room from the next one."""
+    lfs = LfsServer(server)
+    many = server.make()
+    many.commit({f"f{n}": "1234" for n in range(500)})
+    small = server.make()
+    small.commit({".gitattributes": RULE, "x.bin": lfs.put(b"small")})
+    lfs.serve(small)
+    urls = {"a": many.url, "b": small.url}
+    made = outer(server, describe(**urls), a=link(many), b=link(small))
+    got = folder.clone(made.url, submodules=True, lfs=True, max_bytes=1 << 20)
+    assert got.text("b/x.bin") == "small"
+
+
+def test_sections_without_a_place(
+    folder: Folder, server: GitServer, inner: Repository
+) -> None:
+    """git takes them for no submodules either."""
+    modules = describe(sub=inner.url) + (
+        '[submodule "p"]\n\turl = u\n[submodule "q"]\n\turl = u\n'
+        "[submodule]\n\tpath = x\n\turl = u\n"
+    )
+    made = outer(server, modules, sub=link(inner))
+    assert folder.clone(made.url, submodules=True).text("sub/b") == "two"
+
+
 def test_a_repository_may_be_its_own_submodule(
     folder: Folder, server: GitServer
 ) -> None:
