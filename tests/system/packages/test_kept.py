@@ -133,6 +133,20 @@ def test_half_of_one_is_made_anew(folder: Folder, index: FakeIndex) -> None:
     assert "a.py" in shown(folder, make(folder, "a"))
 
 
+def test_a_damaged_account_is_made_anew(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1.0")
+    first = make(folder, "a")
+    made = place(folder) / first["environment"]
+    (made.parent / "packages.json").write_text("")
+    answer = make(folder, "a")
+    assert "a.py" in shown(folder, answer)
+    # Sessions from before may still be shown the other one.
+    assert answer["environment"] != first["environment"]
+    assert made.is_dir()
+
+
 def test_a_session_has_them_as_the_profiles(
     folder: Folder, index: FakeIndex
 ) -> None:

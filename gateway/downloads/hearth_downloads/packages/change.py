@@ -94,12 +94,12 @@ class _Change:
             if is_add:
                 # A request that changes nothing does not wait for them.
                 self.advisories = find_advisories(self.job)
-                self.before = self.generations.read()
+                self.before = self._read()
                 if self._find_there(new) == self.before.requested:
                     return encode(self._report(self.before, new))
             self.stage.take_lock(self.gateway)
         self.generations.recover()
-        self.before = self.generations.read()
+        self.before = self._read()
         if is_add:
             check = self.gateway.check
             self.advisories = read_advisories(self.job, check)
@@ -117,6 +117,15 @@ class _Change:
             # not.
             with contextlib.suppress(Failed):
                 self.stage.clear()
+
+    def _read(self) -> Account:
+        """Return what is there; a profile's that is damaged is made anew."""
+        try:
+            return self.generations.read()
+        except Failed:
+            if self.job.order != "profile":
+                raise
+            return Account()
 
     def _find_there(self, new: dict[str, str]) -> dict[str, str] | None:
         """Return what is requested then if all of `new` is there, else None."""
@@ -160,7 +169,7 @@ class _Change:
             return self._finish(None, requested, (), "", new)
         rules = read_rules(self.job.index, self.job.hosts, self.job.offline)
         wheels = ""
-        if self.job.order == "add":
+        if self.job.order in _GROWING:
             all_ = self.installed.values()
             wheels = ProfileWheels(self.job, self.stage, all_).keep()
         uv = Uv(self.job, self.gateway, rules, self.stage, wheels)
