@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* A profile and its zygote. */
 typedef struct {
@@ -330,6 +331,14 @@ void launcher_on_stale(launcher_t *self, const session_entry_t *entry)
         renew(state, on_disk);
 }
 
+/* Returns true if the packages that the zygote shows are there no more. */
+static bool has_lost_packages(const profile_state_t *state)
+{
+    const char *folder = preparation_folder(state->preparation);
+
+    return state->zygote && folder && access(folder, F_OK) < 0;
+}
+
 /* Looks for a changed environment. An installation takes a while: the zygote is
  * replaced when the changes have stopped. */
 void launcher_look(launcher_t *self)
@@ -339,7 +348,10 @@ void launcher_look(launcher_t *self)
         zygote_change_t change =
             state->zygote ? zygote_look(state->zygote) : ZYGOTE_SAME;
 
-        if (change != ZYGOTE_SAME && !zygote_slot_is_changing(state->slot)) {
+        if (has_lost_packages(state))
+            renew(state, "the folder of its packages is gone");
+        else if (change != ZYGOTE_SAME
+                 && !zygote_slot_is_changing(state->slot)) {
             zygote_slot_set_changing(state->slot, true);
             self->needs.ops->renewed(self->needs.arg,
                                      zygote_slot_profile(state->slot));

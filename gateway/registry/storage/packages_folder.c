@@ -32,6 +32,7 @@ struct packages_folder {
     char *profiles; /* owned */
     char *gateway;  /* owned; this gateway's folder in it */
     worker_folder_t worker;
+    uid_t uv_uid;       /* the user of uv's sandbox */
     char *discarded;    /* owned */
     remover_t *remover; /* owned; NULL until there is something to remove */
 };
@@ -65,8 +66,7 @@ static int take_back(const char *path, uid_t uv_uid,
     return worker_folder_give(worker, path, WORKER_FOLDER_MODE, fault);
 }
 
-static int make_all(const packages_folder_t *self,
-                    const packages_owners_t *owners, fault_t *fault)
+static int make_all(const packages_folder_t *self, fault_t *fault)
 {
     const worker_folder_t worker = self->worker;
     int r;
@@ -74,7 +74,7 @@ static int make_all(const packages_folder_t *self,
     /* The worker, which may be root, keeps its own files in it. uv's sandbox
      * shows one folder of it, so uv's user needs no right to the others. */
     if ((r = worker_folder_make_top(&worker, self->top, fault)) < 0
-        || (r = take_back(self->work, owners->uv_uid, &worker, fault)) < 0
+        || (r = take_back(self->work, self->uv_uid, &worker, fault)) < 0
         || (r = worker_folder_make(&worker, self->work, WORKER_FOLDER_MODE,
                                    fault))
                < 0)
@@ -136,8 +136,9 @@ int packages_folder_new(const options_t *options,
     self->profiles = mem_format("%s/profiles", self->top);
     self->gateway = name_gateway(self->profiles, options->state_dir);
     self->worker = worker_folder_of("packages/dir", owners->zygotes);
+    self->uv_uid = owners->uv_uid;
     if (is_wanted
-        && ((r = make_all(self, owners, fault)) < 0
+        && ((r = make_all(self, fault)) < 0
             || (r = show(self, options, fault)) < 0))
         return r;
     if (is_wanted && access(self->discarded, F_OK) == 0)
@@ -193,9 +194,10 @@ int packages_folder_profiles(const packages_folder_t *self, char **ret_path,
     const char *folder = self->gateway;
     int r;
 
-    if ((r = worker_folder_make(&self->worker, self->profiles, PROFILES_MODE,
-                                fault))
-            < 0
+    if ((r = make_all(self, fault)) < 0 /* all of it may have been removed */
+        || (r = worker_folder_make(&self->worker, self->profiles, PROFILES_MODE,
+                                   fault))
+               < 0
         || (r = worker_folder_make(&self->worker, folder, PROFILES_MODE, fault))
                < 0)
         return r;

@@ -730,6 +730,23 @@ static void a_change_on_disk_asks_again(void **state)
     assert_string_equal(zygote.preinstalled, "/l/1");
 }
 
+static void packages_that_were_removed_are_asked_for_again(void **state)
+{
+    (void) state;
+    want(list_a);
+    make();
+    launcher_prepared(launcher, &fake_profile, "/k/1");
+    warm();
+    launcher_look(launcher);
+    assert_int_equal(packages.asked, 2);
+    assert_int_equal(renewals, 1);
+    assert_int_equal(zygote.ends, 1);
+    launcher_prepared(launcher, &fake_profile, "/");
+    warm();
+    launcher_look(launcher);
+    assert_int_equal(packages.asked, 2);
+}
+
 /* Its folder may be gone. */
 static void a_zygote_that_says_why_it_ends_asks_again(void **state)
 {
@@ -781,6 +798,7 @@ int main(void)
         TEST(a_failure_is_tried_again_soon_and_later_each_time),
         TEST(a_reload_asks_for_other_packages),
         TEST(a_reload_asks_again_for_what_was_refused),
+        TEST(packages_that_were_removed_are_asked_for_again),
         TEST(a_change_on_disk_asks_again),
         TEST(a_zygote_that_says_why_it_ends_asks_again),
         TEST(a_gateway_that_stops_takes_no_packages),
