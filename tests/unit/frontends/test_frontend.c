@@ -418,6 +418,17 @@ static void checks_names_of_frontends(void **state)
                          -EINVAL);
 }
 
+/* What a client has sent may be cut within a character. */
+static void an_error_has_whole_characters(void **state)
+{
+    json_auto_t *error =
+        management_error("X", 1, "%.3s or %.2s", "\u00e9\u00e9", "\u65e5");
+
+    (void) state;
+    assert_string_equal(json_string_value(json_object_get(error, "evalue")),
+                        "\u00e9 or ");
+}
+
 #define test(function)                                                         \
     cmocka_unit_test_setup_teardown(function, build, pull_down)
 
@@ -436,6 +447,7 @@ int main(void)
         test(detaches_before_it_was_greeted),
         test(bounds_the_backlog_of_a_slow_frontend),
         cmocka_unit_test(checks_names_of_frontends),
+        cmocka_unit_test(an_error_has_whole_characters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
