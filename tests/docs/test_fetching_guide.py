@@ -36,7 +36,7 @@ def test_the_guide(folder: Path) -> None:
     blocks = blocks_of(GUIDE)
     (configuration,) = [one for one in blocks if one.kind == "configuration"]
     commands = [one for one in blocks if one.kind == "commands"]
-    assert len(commands) == 5
+    assert len(commands) == 6
     programs = [one for one in blocks if one.kind == "python"]
     (folder / "git").mkdir()
     with FakeFiles() as server, GitServer(folder / "git") as repositories:

@@ -43,13 +43,13 @@ def test_the_guide(folder: Path) -> None:
     of_all = next(one for one in configurations if "preinstall" in one.text)
     commands = [one for one in blocks if one.kind == "commands"]
     programs = [one for one in blocks if one.kind == "python"]
-    assert (len(commands), len(programs)) == (3, 1)
+    assert (len(commands), len(programs)) == (4, 1)
     with FakeIndex() as index:
         index.add("humanize", "4.9", {"humanize/__init__.py": HUMANIZE})
         configure(folder, configurations[0].text, index)
         shell = Shell(folder)
         try:
-            for block in commands[:2]:
+            for block in (*commands[:2], commands[3]):
                 run_commands(shell, block, "docs/guide/packages.md")
             said = run_python(shell, programs[0], "docs/guide/packages.md")
             assert "humanize" in said
