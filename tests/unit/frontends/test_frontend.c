@@ -418,7 +418,7 @@ static void checks_names_of_frontends(void **state)
                          -EINVAL);
 }
 
-/* What a client has sent may be cut within a character. */
+/* Shows that a text that a client has sent may be cut within a character. */
 static void an_error_has_whole_characters(void **state)
 {
     json_auto_t *error =
