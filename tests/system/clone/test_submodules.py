@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cloning import Folder
-from git_server import GitServer, Name, Repository, git
+from git_server import GitServer, Name, Repository, git, say
 from lfs_server import LfsServer
 
 RULE = "*.bin filter=lfs diff=lfs merge=lfs -text\n"
@@ -337,6 +337,26 @@ def test_how_deep_and_how_many(folder: Folder, server: GitServer) -> None:
     assert "more than 2 submodules" in fault.text
     folder.hook = folder.hook.replace("2", "3")
     assert folder.clone(made.url, submodules=True).submodules == 0
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_a_repository_at_two_places_comes_once(
+    any_folder: Folder, server: GitServer, place: Path, depth: int
+) -> None:
+    big = server.make()
+    big.commit({"big": os.urandom(100_000)})
+    urls = {f"s{n}": big.url for n in range(3)}
+    made = outer(server, describe(**urls), **dict.fromkeys(urls, link(big)))
+    before = server.sent
+    commit = made.find("main")
+    got = any_folder.clone(made.url, commit, submodules=True, depth=depth)
+    assert server.sent - before < 150_000
+    assert len({got.work[f"s{n}/big".encode()].content for n in range(3)}) == 1
+    look(got.unpack(place / "look"))
+    server.scripts[f"/{big.path.name}/info/refs"] = say(b"", status=503)
+    again = any_folder.clone(made.url, commit, submodules=True, depth=depth)
+    assert again.cached
+    assert again.work == got.work
 
 
 def test_all_have_one_limit(folder: Folder, server: GitServer) -> None:

@@ -138,6 +138,9 @@ class Copy:
                 about = self._describe(part, link, parts)
                 made = Part(about, self.gateway, self.mirrors)
                 made.depth = part.depth + 1
+                made.earlier = next(
+                    (one.space for one in parts if one.key == made.key), None
+                )
                 made.prefix = part.prefix + link.path + b"/"
                 self._bring(made, parts)
 

@@ -16,10 +16,11 @@ import os
 import re
 import stat
 from dataclasses import dataclass
+from typing import Optional
 
 from hearth_downloads.clone.git import MIRROR, write_config
 from hearth_downloads.clone.job import Job
-from hearth_downloads.clone.space import Space
+from hearth_downloads.clone.space import Space, open_file
 from hearth_downloads.core.folders import (
     Measure,
     look_at,
@@ -35,6 +36,7 @@ MIRRORS_MAX = 1000
 PACKS_MAX = 64  # then it is got anew: many packs are slow
 _KEPT = ("packed-refs", "shallow", "objects")
 _PACK = re.compile(r"pack-([0-9a-f]{40}(?:[0-9a-f]{24})?)\.(pack|idx)")
+_COPY_BYTES = 16 << 20  # at a time
 _PACK_HEAD = 12  # bytes, the last 4 are the number of objects
 _KEY = re.compile(r"[0-9a-f]{64}")
 _DIGITS = 40  # of most repositories; program.py finds out
@@ -108,12 +110,20 @@ class Mirrors:
             whole = sum(one.size for one in self._list())
             self._bound(max(0, whole - size))
 
-    def take(self, key: str, space: Space, url: str) -> set[str]:
-        """Move a mirror to the job, or make one; return its packs."""
+    def take(
+        self, key: str, space: Space, url: str, earlier: Optional[Space]
+    ) -> set[str]:
+        """Move a mirror to the job, or make one; return its packs.
+
+        `earlier` is of a part of the job that has this mirror: a repository
+        may be there more than once.
+        """
         with self.cache.locks.index(), contextlib.suppress(FileNotFoundError):
             os.rename(
                 key, MIRROR, src_dir_fd=self.folder, dst_dir_fd=space.space
             )
+        if earlier is not None and look_at(MIRROR, space.space) is None:
+            _copy(earlier, space)
         packs = self._open_kept(space)
         mirror = space.open_mirror()
         try:
@@ -158,6 +168,43 @@ class Mirrors:
                 MIRROR, key, src_dir_fd=space.space, dst_dir_fd=self.folder
             )
             self._bound(self.job.cache_most)
+
+
+def _copy(earlier: Space, space: Space) -> None:
+    """Copy what the trimmed mirror of an earlier part has."""
+    with contextlib.ExitStack() as stack:
+
+        def keep(number: int) -> int:
+            stack.callback(os.close, number)
+            return number
+
+        source = keep(earlier.open_mirror())
+        target = keep(space.make_folder(MIRROR, space.space))
+        for name in ("packed-refs", "shallow"):
+            if look_at(name, source) is not None:
+                _copy_file(name, source, target, space)
+        for name in ("objects", "pack"):
+            source = keep(open_folder(name, source))
+            target = keep(space.make_folder(name, target))
+        for name in os.listdir(source):
+            _copy_file(name, source, target, space)
+
+
+def _copy_file(name: str, source: int, target: int, space: Space) -> None:
+    number = open_file(name, source)
+    try:
+        space.write(name, target, b"")
+        copy = os.open(
+            name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=target
+        )
+        try:
+            at = 0
+            while sent := os.sendfile(copy, number, at, _COPY_BYTES):
+                at += sent
+        finally:
+            os.close(copy)
+    finally:
+        os.close(number)
 
 
 def trim(space: Space) -> set[str]:

@@ -46,6 +46,7 @@ class Part:
         self.contents = Contents(about, gateway, mirrors.cache)
         self.head: Optional[Head] = None
         self.used = Size()  # in its folder
+        self.earlier: Optional[Space] = None  # has the mirror, too
         self.depth = 0  # of submodules above it
         self.prefix = b""  # of its paths in the tree
         self.urls: dict[str, str] = {}  # of its submodules that come, by name
@@ -57,7 +58,8 @@ class Part:
         """Get the repository, by the mirror as far as there is one."""
         space = self.space
         space.put_authorities(certificates)
-        before = self.mirrors.take(self.key, space, self.about.url.text)
+        url = self.about.url.text
+        before = self.mirrors.take(self.key, space, url, self.earlier)
         self.had_mirror = bool(before)
         head = Run(self.about, self.gateway, space).run()
         if self.job.branch:
