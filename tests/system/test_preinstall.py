@@ -283,6 +283,27 @@ def test_a_refusal_is_told(
         session.delete()
 
 
+def test_a_restart_leaves_the_kernel_if_none_can_start(
+    place: Path, index: FakeIndex
+) -> None:
+    with gateway_of(place, index, "humane") as gateway:
+        gateway.start()
+        session = gateway.create()
+        session.exec("x = 41")
+        write(gateway, index, "barred")
+        gateway.run("gateway", "reload")
+        wait_for(lambda: state(gateway) == "failed", "the refusal")
+        done = gateway.run("session", "restart", session.id)
+        assert done.returncode == 1, done
+        assert "barred is not permitted here" in done.stderr
+        assert printed(session, "print(x)") == "41"
+        write(gateway, index, "humane")
+        gateway.run("gateway", "reload")
+        assert gateway.run("session", "restart", session.id).returncode == 0
+        assert printed(session, "print('x' in vars())") == "False"
+        session.delete()
+
+
 def test_no_index_is_an_error(place: Path, index: FakeIndex) -> None:
     with gateway_of(place, index) as gateway:
         text = gateway.refused(

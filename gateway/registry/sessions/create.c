@@ -255,21 +255,25 @@ static void hold(create_t *self, const profile_t *profile,
         refuse(self, request_p, STATS_STARTS, describe_busy(self));
 }
 
+json_t *create_refusal(const registry_parts_t *parts, const profile_t *profile)
+{
+    const char *fault = launcher_lacks_packages(parts->launcher, profile);
+
+    return fault ? management_error("SessionNotStarted", GATEWAY_EXIT_FAILED,
+                                    "profile %s cannot start: %s",
+                                    profile->name, fault)
+                 : NULL;
+}
+
 static void make(create_t *self, json_t *content, message_t **request_p,
                  int64_t asked_us)
 {
     const profile_t *profile = find_profile(self, content);
-    const launcher_t *launcher = self->parts->launcher;
-    const char *fault =
-        profile ? launcher_lacks_packages(launcher, profile) : NULL;
+    json_t *refusal = profile ? create_refusal(self->parts, profile) : NULL;
 
-    if (fault)
-        management_answer(self->parts->management, request_p,
-                          management_error("SessionNotStarted",
-                                           GATEWAY_EXIT_FAILED,
-                                           "profile %s cannot start: %s",
-                                           profile->name, fault));
-    else if (profile && launcher_is_preparing(launcher, profile))
+    if (refusal)
+        management_answer(self->parts->management, request_p, refusal);
+    else if (profile && launcher_is_preparing(self->parts->launcher, profile))
         hold(self, profile, request_p, asked_us);
     else if (!profile || !hand_out(self, profile, content, request_p, asked_us))
         fork_one(self, content, request_p, asked_us);
@@ -287,10 +291,13 @@ void create_again(create_t *self, json_t *content, message_t **request_p)
         session_table_starting(parts->table) >= parts->options->starts_max;
     bool has_member = profile && fits_pool(profile, content)
                       && pool_find(parts->pool, profile);
+    json_t *refusal = NULL;
 
     capacity_forget_gone(parts->capacity);
     if (session_table_is_closing(parts->table))
         management_answer(parts->management, &request, closing_refusal());
+    else if (profile && (refusal = create_refusal(parts, profile)))
+        management_answer(parts->management, &request, refusal);
     else if (older)
         wait_in_line(self, older, &request);
     else if (sessions >= parts->options->sessions_max)

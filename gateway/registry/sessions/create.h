@@ -21,6 +21,9 @@ void create_destroy(create_t **self_p);
 /* Makes the pool's sessions; its argument is a create_t. */
 extern const pool_source_t create_pool_source;
 
+/* Returns the error if the profile's kernels cannot start because its packages
+ * cannot be had; NULL if that is not so. */
+json_t *create_refusal(const registry_parts_t *parts, const profile_t *profile);
 /* Takes a request for a session. Requests are served in the order they came,
  * except that one which replaces an older session waits until that is gone. */
 void create_make(create_t *self, json_t *content, message_t **request_p);

@@ -10,6 +10,7 @@
 #include "gateway/registry/core/management_socket.h"
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/sessions/adopt.h"
+#include "gateway/registry/sessions/create.h"
 #include "gateway/session/tools/tool_offer.h"
 #include "protocol/limits.h"
 
@@ -122,7 +123,8 @@ session_entry_t *session_api_find(const registry_parts_t *parts,
     return NULL;
 }
 
-/* Passes a command, which is taken, to the session that the request names. */
+/* Passes a command, which is taken, to the session that the request names. A
+ * restart that could make no kernel is refused while the old one lives. */
 static void pass(const registry_parts_t *parts, json_t *content,
                  message_t **request_p, session_command_t *command)
 {
@@ -131,8 +133,14 @@ static void pass(const registry_parts_t *parts, json_t *content,
     bool is_ambiguous = false;
     session_entry_t *entry =
         id ? session_table_find_prefix(parts->table, id, &is_ambiguous) : NULL;
+    json_t *refusal = NULL;
 
-    if (entry && entry->state != SESSION_ENTRY_DRAINED) {
+    if (command->kind == SESSION_RESTART && entry
+        && !session_entry_is_gone(entry))
+        refusal = create_refusal(parts, entry->profile);
+    if (refusal) {
+        management_answer(parts->management, request_p, refusal);
+    } else if (entry && entry->state != SESSION_ENTRY_DRAINED) {
         /* The answer may come before the old kernel has ended. */
         if (command->kind == SESSION_RESTART)
             session_entry_note_launch(entry);

@@ -97,6 +97,19 @@ static void an_older_session_of_the_same_file_ends_first(void **state)
     DID("");
 }
 
+static void an_older_session_goes_on_if_the_new_one_is_refused(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *path = write_file("c.json", PORTS("700"));
+
+    add_external(parts, "old", path);
+    rig_outside.lacks_packages = "packages/preinstall: no";
+    ask_with(path);
+    SAID("");
+    ANSWERS("SessionNotStarted");
+    DID("");
+}
+
 static void a_session_of_the_same_key_goes_on(void **state)
 {
     const registry_parts_t *parts = *state;
@@ -317,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_older_session_of_the_same_ports_ends_first),
         TEST(an_older_session_of_the_same_file_ends_first),
+        TEST(an_older_session_goes_on_if_the_new_one_is_refused),
         TEST(a_session_of_the_same_key_goes_on),
         TEST(a_file_that_is_wrong_waits_for_nothing),
         TEST(the_last_of_two_requests_with_one_file_is_served),

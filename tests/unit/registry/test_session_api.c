@@ -109,6 +109,23 @@ static void each_request_is_a_command(void **state)
     ANSWERS("");
 }
 
+/* The old kernel would end, and no other could start. */
+static void a_restart_that_would_fail_is_refused(void **state)
+{
+    rig_outside.lacks_packages = "packages/preinstall: no";
+    ask(session_api_on_restart, *state, "{\"id\":\"aa2\"}");
+    SAID("");
+    assert_non_null(strstr(fake_answered(), "packages/preinstall: no"));
+    ask(session_api_on_keepalive, *state, "{\"id\":\"aa2\"}");
+    assert_string_equal(sent("aa2 TOUCH"), "");
+    ask(session_api_on_restart, *state, "{\"id\":\"gone\"}");
+    assert_string_equal(sent("gone RESTART"), ""); /* says why it is gone */
+    rig_outside.lacks_packages = NULL;
+    ask(session_api_on_restart, *state, "{\"id\":\"aa2\"}");
+    assert_string_equal(sent("aa2 RESTART"), "");
+    ANSWERS("");
+}
+
 static void only_a_show_request_has_a_deadline(void **state)
 {
     const registry_parts_t *parts = *state;
@@ -379,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_request_is_a_command),
+        TEST(a_restart_that_would_fail_is_refused),
         TEST(only_a_show_request_has_a_deadline),
         TEST(a_session_is_found_by_the_beginning_of_its_id),
         TEST(a_session_that_is_kept_answers_later),
