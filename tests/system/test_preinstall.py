@@ -336,6 +336,15 @@ def test_others_do_not_wait(place: Path, index: FakeIndex) -> None:
             session.delete()
 
 
+def test_wrong_wishes_do_not_wait(place: Path, index: FakeIndex) -> None:
+    with gateway_of(place, index, "humane") as gateway, stopped(place):
+        gateway.start()
+        assert state(gateway) == "warming"
+        assert "deny" in refused(gateway, "--packages", "deny=*")
+        assert "memory" in refused(gateway, "--limit", "memory=1000G")
+        assert state(gateway) == "warming"
+
+
 def worker_of(gateway: Gateway) -> Optional[int]:
     for pid in children(gateway.pid):
         try:

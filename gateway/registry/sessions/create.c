@@ -142,6 +142,14 @@ static bool hand_out(create_t *self, const profile_t *profile, json_t *content,
     return true;
 }
 
+static void refuse_start(const create_t *self, message_t **request_p,
+                         const fault_t *fault)
+{
+    management_answer(self->parts->management, request_p,
+                      management_error("SessionNotStarted", GATEWAY_EXIT_FAILED,
+                                       "%s", fault->text));
+}
+
 static void fork_one(create_t *self, json_t *content, message_t **request_p,
                      int64_t asked_us)
 {
@@ -151,10 +159,7 @@ static void fork_one(create_t *self, json_t *content, message_t **request_p,
         session_factory_start(parts, content, *request_p, &fault);
 
     if (!entry) {
-        management_answer(parts->management, request_p,
-                          management_error("SessionNotStarted",
-                                           GATEWAY_EXIT_FAILED, "%s",
-                                           fault.text));
+        refuse_start(self, request_p, &fault);
         return;
     }
     pool_count_given(parts->pool, entry->profile, false);
@@ -227,14 +232,20 @@ static bool has_room(const create_t *self, const session_entry_t *older)
            || (older && !create_queue_awaits(self->queue, older));
 }
 
-/* Refuses the request if the queue is full; `older` goes on then. */
-static void wait_in_line(create_t *self, const session_entry_t *older,
-                         message_t **request_p)
+/* Refuses the request if it is wrong or the queue is full; `older` goes on
+ * then. */
+static void wait_in_line(create_t *self, json_t *content,
+                         const session_entry_t *older, message_t **request_p)
 {
-    if (has_room(self, older))
-        create_queue_add(self->queue, request_p, older, clock_monotonic_us());
-    else
+    fault_t fault;
+
+    if (!has_room(self, older))
         refuse(self, request_p, STATS_STARTS, describe_busy(self));
+    else if (session_factory_check(self->parts, content, *request_p, &fault)
+             < 0)
+        refuse_start(self, request_p, &fault);
+    else
+        create_queue_add(self->queue, request_p, older, clock_monotonic_us());
 }
 
 static const profile_t *find_profile(const create_t *self,
@@ -246,13 +257,19 @@ static const profile_t *find_profile(const create_t *self,
 }
 
 /* Has the request wait until the profile's packages are made. */
-static void hold(create_t *self, const profile_t *profile,
-                 message_t **request_p, int64_t asked_us)
+static void hold(create_t *self, json_t *content, message_t **request_p,
+                 int64_t asked_us)
 {
-    if (has_room(self, NULL))
-        create_queue_hold(self->queue, request_p, profile, asked_us);
-    else
+    fault_t fault;
+
+    if (!has_room(self, NULL))
         refuse(self, request_p, STATS_STARTS, describe_busy(self));
+    else if (session_factory_check(self->parts, content, *request_p, &fault)
+             < 0)
+        refuse_start(self, request_p, &fault);
+    else
+        create_queue_hold(self->queue, request_p, find_profile(self, content),
+                          asked_us);
 }
 
 json_t *create_refusal(const registry_parts_t *parts, const profile_t *profile)
@@ -274,7 +291,7 @@ static void make(create_t *self, json_t *content, message_t **request_p,
     if (refusal)
         management_answer(self->parts->management, request_p, refusal);
     else if (profile && launcher_is_preparing(self->parts->launcher, profile))
-        hold(self, profile, request_p, asked_us);
+        hold(self, content, request_p, asked_us);
     else if (!profile || !hand_out(self, profile, content, request_p, asked_us))
         fork_one(self, content, request_p, asked_us);
 }
@@ -299,13 +316,13 @@ void create_again(create_t *self, json_t *content, message_t **request_p)
     else if (profile && (refusal = create_refusal(parts, profile)))
         management_answer(parts->management, &request, refusal);
     else if (older)
-        wait_in_line(self, older, &request);
+        wait_in_line(self, content, older, &request);
     else if (sessions >= parts->options->sessions_max)
         refuse(self, &request, STATS_SESSIONS, describe_all(sessions));
     else if (!capacity_is_left(parts->capacity) && !has_member)
         refuse(self, &request, STATS_SESSIONS, describe_descriptors(self));
     else if (create_queue_has_line(self->queue) || (is_full && !has_member))
-        wait_in_line(self, NULL, &request);
+        wait_in_line(self, content, NULL, &request);
     else
         make(self, content, &request, clock_monotonic_us());
 }

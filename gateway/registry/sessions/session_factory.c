@@ -81,6 +81,18 @@ void session_factory_prealloc(const registry_parts_t *parts)
     prealloc_make(parts->prealloc, id, &limits);
 }
 
+static int check_transport(const char *file, const char *transport,
+                           fault_t *fault)
+{
+    if (transport && strcmp(transport, "tcp") != 0
+        && strcmp(transport, "ipc") != 0)
+        return fault_set(fault, EINVAL, "transport must be ipc or tcp");
+    if (file && transport)
+        return fault_set(fault, EINVAL,
+                         "a connection file has its own transport");
+    return 0;
+}
+
 int session_factory_make_connection(const options_t *options,
                                     session_spec_t *spec, const char *file,
                                     const char *transport, fault_t *fault)
@@ -89,12 +101,10 @@ int session_factory_make_connection(const options_t *options,
     cleanup_free char *sockets = session_spec_sockets(spec);
     bool is_tcp = transport ? strcmp(transport, "tcp") == 0
                             : options->transport == OPTIONS_TCP;
+    int r = check_transport(file, transport, fault);
 
-    if (transport && !is_tcp && strcmp(transport, "ipc") != 0)
-        return fault_set(fault, EINVAL, "transport must be ipc or tcp");
-    if (file && transport)
-        return fault_set(fault, EINVAL,
-                         "a connection file has its own transport");
+    if (r < 0)
+        return r;
     if (file) {
         spec->connection_file = mem_text(file);
         spec->is_external = true;
@@ -320,13 +330,13 @@ static int fill_environment(const registry_parts_t *parts, json_t *content,
     return 0;
 }
 
-static int fill_spec(const registry_parts_t *parts, json_t *content,
-                     const message_t *request, session_spec_t *spec,
-                     uid_t host_uid, fault_t *fault)
+/* Fills in what the request itself decides. */
+static int fill_asked(const registry_parts_t *parts, json_t *content,
+                      const message_t *request, session_spec_t *spec,
+                      fault_t *fault)
 {
     const char *profile =
         json_string_value(json_object_get(content, "profile"));
-    const char *name = json_string_value(json_object_get(content, "name"));
     int r;
 
     spec->profile = options_profile(parts->options, profile);
@@ -338,11 +348,41 @@ static int fill_spec(const registry_parts_t *parts, json_t *content,
     if ((r = session_factory_fill_wishes(parts->options, content, request, spec,
                                          fault))
             < 0
-        || (r = fill_environment(parts, content, spec, fault)) < 0
-        || (r = lowering_ask(spec->profile, LOWERING_LIMITS,
-                             json_object_get(content, LOWERING_LIMITS),
-                             &spec->asked.limits, fault))
-               < 0)
+        || (r = fill_environment(parts, content, spec, fault)) < 0)
+        return r;
+    return lowering_ask(spec->profile, LOWERING_LIMITS,
+                        json_object_get(content, LOWERING_LIMITS),
+                        &spec->asked.limits, fault);
+}
+
+int session_factory_check(const registry_parts_t *parts, json_t *content,
+                          const message_t *request, fault_t *fault)
+{
+    cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
+    const char *workspace =
+        json_string_value(json_object_get(content, "workspace"));
+    const char *file =
+        json_string_value(json_object_get(content, "connection_file"));
+    const char *transport =
+        json_string_value(json_object_get(content, "transport"));
+    int r = fill_asked(parts, content, request, spec, fault);
+
+    if (r == 0 && workspace)
+        r = refuse_own_files(parts->options, workspace, fault);
+    if (r == 0)
+        r = check_transport(file, transport, fault);
+    return r == 0 && file ? connection_file_read(file, &spec->connection, fault)
+                          : r;
+}
+
+static int fill_spec(const registry_parts_t *parts, json_t *content,
+                     const message_t *request, session_spec_t *spec,
+                     uid_t host_uid, fault_t *fault)
+{
+    const char *name = json_string_value(json_object_get(content, "name"));
+    int r = fill_asked(parts, content, request, spec, fault);
+
+    if (r < 0)
         return r;
     spec->limits = lowering_limits(spec->profile, spec->asked.limits);
     choose_id(parts, spec, content);

@@ -36,6 +36,10 @@ int session_factory_add(const registry_parts_t *parts, session_spec_t **spec_p,
  * measured. */
 void session_factory_announce(const registry_parts_t *parts,
                               session_entry_t *entry);
+/* Judges a request with that content before it waits for something: most that
+ * would be refused when its turn comes is refused now. */
+int session_factory_check(const registry_parts_t *parts, json_t *content,
+                          const message_t *request, fault_t *fault);
 /* Makes a session as a request with that content wishes it; NULL: it is made
  * for the pool. Returns NULL, and sets the fault, if that fails. */
 session_entry_t *session_factory_start(const registry_parts_t *parts,

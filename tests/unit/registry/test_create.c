@@ -343,6 +343,45 @@ static void a_request_waits_for_the_packages_of_its_profile(void **state)
     assert_int_equal(create_waiting(parts->create), 0);
 }
 
+static const char *const wrong[] = {
+    "{\"packages\":{\"denny\":\"x\"}}",
+    "{\"limits\":{\"memory\":-1}}",
+    "{\"restart\":\"perhaps\"}",
+    "{\"environment\":{\"LD_PRELOAD\":\"x\"}}",
+    "{\"tools\":7}",
+    "{\"profile\":\"other\"}",
+    "{\"workspace\":\"/missing/one\"}",
+    "{\"transport\":\"udp\"}",
+    "{\"connection_file\":\"/missing/one\"}",
+};
+
+static void what_is_wrong_waits_for_no_packages(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    rig_outside.preparing = &fake_profile;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (strstr(wrong[i], "profile"))
+            continue; /* it has nothing to wait for */
+        rig_create(wrong[i]);
+        ANSWERS("SessionNotStarted");
+    }
+    assert_int_equal(create_waiting(parts->create), 0);
+    DID("");
+}
+
+static void what_is_wrong_waits_for_no_turn(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    fake_options.starts_max = 0;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        rig_create(wrong[i]);
+        ANSWERS("SessionNotStarted");
+    }
+    assert_int_equal(create_waiting(parts->create), 0);
+}
+
 static void others_pass_those_that_wait_for_packages(void **state)
 {
     const registry_parts_t *parts = *state;
@@ -398,6 +437,8 @@ int main(void)
         TEST(the_pool_gets_its_members),
         TEST(the_pool_waits_for_clients_and_its_zygote),
         TEST(a_request_waits_for_the_packages_of_its_profile),
+        TEST(what_is_wrong_waits_for_no_packages),
+        TEST(what_is_wrong_waits_for_no_turn),
         TEST(others_pass_those_that_wait_for_packages),
         TEST(packages_that_cannot_be_had_are_an_error),
     };

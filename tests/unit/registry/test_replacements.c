@@ -107,6 +107,15 @@ static void an_older_session_goes_on_if_the_new_one_is_refused(void **state)
     ask_with(path);
     SAID("");
     ANSWERS("SessionNotStarted");
+    rig_outside.lacks_packages = NULL;
+    {
+        cleanup_free char *content = mem_format(
+            "{\"connection_file\":\"%s\",\"restart\":\"perhaps\"}", path);
+
+        rig_create(content);
+    }
+    SAID("");
+    ANSWERS("SessionNotStarted");
     DID("");
 }
 
