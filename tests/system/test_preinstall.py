@@ -319,6 +319,7 @@ def test_no_index_is_an_error(place: Path, index: FakeIndex) -> None:
 def test_others_do_not_wait(place: Path, index: FakeIndex) -> None:
     with gateway_of(place, index, "humane") as gateway:
         gateway.options += ["--set", "gateway/starts_max=1"]
+        gateway.options += ["--set", "sessions/sessions_max=3"]
         gateway.configure(OTHER)
         with stopped(place):
             gateway.start()

@@ -105,15 +105,6 @@ void create_queue_hold(create_queue_t *self, message_t **request_p,
     self->held++;
 }
 
-void create_queue_release(create_queue_t *self, const profile_t *profile)
-{
-    for (waiting_t *at = self->first; at; at = at->next)
-        if (at->profile == profile) {
-            at->profile = NULL;
-            self->held--;
-        }
-}
-
 /* Returns the session whose end the request waits for; NULL: its turn. */
 static const session_entry_t *older_of(const create_queue_t *self,
                                        const waiting_t *waiting)
@@ -149,6 +140,19 @@ message_t *create_queue_next(create_queue_t *self, json_t **ret_content,
     return NULL;
 }
 
+message_t *create_queue_take_held(create_queue_t *self,
+                                  const profile_t *profile,
+                                  json_t **ret_content, int64_t *ret_asked_us)
+{
+    for (waiting_t **place = &self->first; *place; place = &(*place)->next)
+        if ((*place)->profile == profile) {
+            *ret_content = read_content((*place)->request);
+            *ret_asked_us = (*place)->asked_us;
+            return take(self, place);
+        }
+    return NULL;
+}
+
 message_t *create_queue_give_up(create_queue_t *self)
 {
     return self->first ? take(self, &self->first) : NULL;
@@ -157,6 +161,18 @@ message_t *create_queue_give_up(create_queue_t *self)
 size_t create_queue_size(const create_queue_t *self)
 {
     return self->count;
+}
+
+size_t create_queue_held(const create_queue_t *self,
+                         const profile_t *profile_or_null)
+{
+    size_t count = 0;
+
+    if (!profile_or_null)
+        return self->held;
+    for (const waiting_t *at = self->first; at; at = at->next)
+        count += at->profile == profile_or_null;
+    return count;
 }
 
 bool create_queue_awaits(const create_queue_t *self,
@@ -183,11 +199,11 @@ size_t create_queue_sessions(const create_queue_t *self)
     size_t count = 0;
 
     if (self->replacing == 0)
-        return self->count;
+        return self->count - self->held;
     for (const waiting_t *at = self->first; at; at = at->next) {
         const session_entry_t *older = older_of(self, at);
 
-        if (!older || session_entry_is_gone(older))
+        if (!at->profile && (!older || session_entry_is_gone(older)))
             count++;
     }
     return count;

@@ -1,6 +1,8 @@
 /* See create.h. A few sessions at a time are forked; requests beyond that wait
  * in a queue. So does a request that replaces an older session, until that one
- * is gone. Requests are refused when the queue is full. */
+ * is gone. Requests are refused when the queue is full. Those that wait for the
+ * packages of their profile take nothing from others: they have a queue of the
+ * same length for each profile, and are judged again when they go on. */
 #include "gateway/registry/sessions/create.h"
 
 #include "base/buffer.h"
@@ -194,23 +196,17 @@ static json_t *describe_descriptors(const create_t *self)
                             capacity_sessions(self->parts->capacity));
 }
 
-/* Returns after how many seconds the queue is empty, at the recent pace. */
-static unsigned retry_after(const create_t *self)
+static json_t *describe_busy(const create_t *self, size_t waiting)
 {
-    double ms = self->start_ms * (double) create_waiting(self)
-                / (double) self->parts->options->starts_max;
-
-    return 1 + (unsigned) (ms / 1000);
-}
-
-static json_t *describe_busy(const create_t *self)
-{
-    unsigned seconds = retry_after(self);
+    const options_t *options = self->parts->options;
+    double ms =
+        self->start_ms * (double) waiting / (double) options->starts_max;
+    unsigned seconds = 1 + (unsigned) (ms / 1000); /* at the recent pace */
     json_t *answer =
         management_error("GatewayBusy", GATEWAY_EXIT_FAILED,
                          "%zu sessions wait for their start already, the limit "
                          "gateway/starts_queue; try again in %u s",
-                         create_waiting(self), seconds);
+                         waiting, seconds);
 
     json_object_set_new(answer, "retry_after", json_integer(seconds));
     return answer;
@@ -224,28 +220,36 @@ static void refuse(create_t *self, message_t **request_p, const char *limit,
     management_answer(self->parts->management, request_p, answer);
 }
 
-/* Returns true if the queue takes another request. The first one that replaces
- * a session needs no room: there are no more of these than sessions. */
-static bool has_room(const create_t *self, const session_entry_t *older)
+/* Refuses the request, and returns true, if as many wait as may. */
+static bool refuse_busy(create_t *self, size_t waiting, message_t **request_p)
 {
-    return create_waiting(self) < self->parts->options->starts_queue
-           || (older && !create_queue_awaits(self->queue, older));
+    if (waiting < self->parts->options->starts_queue)
+        return false;
+    refuse(self, request_p, STATS_STARTS, describe_busy(self, waiting));
+    return true;
 }
 
-/* Refuses the request if it is wrong or the queue is full; `older` goes on
- * then. */
-static void wait_in_line(create_t *self, json_t *content,
-                         const session_entry_t *older, message_t **request_p)
+/* The first request that replaces a session needs no room in the queue: there
+ * are no more of these than sessions. */
+static bool refuse_line(create_t *self, const session_entry_t *older,
+                        message_t **request_p)
+{
+    size_t line = create_waiting(self) - create_queue_held(self->queue, NULL);
+
+    return (!older || create_queue_awaits(self->queue, older))
+           && refuse_busy(self, line, request_p);
+}
+
+/* Refuses the request, and returns true, if it would be refused after it has
+ * waited, too. */
+static bool refuse_wrong(create_t *self, json_t *content, message_t **request_p)
 {
     fault_t fault;
 
-    if (!has_room(self, older))
-        refuse(self, request_p, STATS_STARTS, describe_busy(self));
-    else if (session_factory_check(self->parts, content, *request_p, &fault)
-             < 0)
-        refuse_start(self, request_p, &fault);
-    else
-        create_queue_add(self->queue, request_p, older, clock_monotonic_us());
+    if (session_factory_check(self->parts, content, *request_p, &fault) == 0)
+        return false;
+    refuse_start(self, request_p, &fault);
+    return true;
 }
 
 static const profile_t *find_profile(const create_t *self,
@@ -260,16 +264,12 @@ static const profile_t *find_profile(const create_t *self,
 static void hold(create_t *self, json_t *content, message_t **request_p,
                  int64_t asked_us)
 {
-    fault_t fault;
+    const profile_t *profile = find_profile(self, content);
+    size_t waiting = create_queue_held(self->queue, profile);
 
-    if (!has_room(self, NULL))
-        refuse(self, request_p, STATS_STARTS, describe_busy(self));
-    else if (session_factory_check(self->parts, content, *request_p, &fault)
-             < 0)
-        refuse_start(self, request_p, &fault);
-    else
-        create_queue_hold(self->queue, request_p, find_profile(self, content),
-                          asked_us);
+    if (!refuse_busy(self, waiting, request_p)
+        && !refuse_wrong(self, content, request_p))
+        create_queue_hold(self->queue, request_p, profile, asked_us);
 }
 
 json_t *create_refusal(const registry_parts_t *parts, const profile_t *profile)
@@ -296,35 +296,64 @@ static void make(create_t *self, json_t *content, message_t **request_p,
         fork_one(self, content, request_p, asked_us);
 }
 
-void create_again(create_t *self, json_t *content, message_t **request_p)
+/* Refuses the request, and returns true, if no session can be had now. One that
+ * replaces an older session takes the place of that. */
+static bool refuse_now(create_t *self, const profile_t *profile,
+                       bool needs_no_place, bool has_member,
+                       message_t **request_p)
 {
     const registry_parts_t *parts = self->parts;
-    cleanup_message message_t *request = take_ptr(*request_p);
-    const profile_t *profile = find_profile(self, content);
-    const session_entry_t *older = replacements_find(parts->table, content);
     size_t sessions =
         session_table_alive(parts->table) + create_queue_sessions(self->queue);
+    json_t *refusal = profile ? create_refusal(parts, profile) : NULL;
+
+    if (session_table_is_closing(parts->table)) {
+        json_decref(refusal);
+        refusal = closing_refusal();
+    }
+    if (refusal)
+        management_answer(parts->management, request_p, refusal);
+    else if (needs_no_place)
+        return false;
+    else if (sessions >= parts->options->sessions_max)
+        refuse(self, request_p, STATS_SESSIONS, describe_all(sessions));
+    else if (!capacity_is_left(parts->capacity) && !has_member)
+        refuse(self, request_p, STATS_SESSIONS, describe_descriptors(self));
+    else
+        return false;
+    return true;
+}
+
+/* `has_waited`: for its profile. It had its room in the queue then. */
+static void admit(create_t *self, json_t *content, message_t **request_p,
+                  int64_t asked_us, bool has_waited)
+{
+    const registry_parts_t *parts = self->parts;
+    const profile_t *profile = find_profile(self, content);
+    const session_entry_t *older = replacements_find(parts->table, content);
     bool is_full =
         session_table_starting(parts->table) >= parts->options->starts_max;
     bool has_member = profile && fits_pool(profile, content)
                       && pool_find(parts->pool, profile);
-    json_t *refusal = NULL;
 
     capacity_forget_gone(parts->capacity);
-    if (session_table_is_closing(parts->table))
-        management_answer(parts->management, &request, closing_refusal());
-    else if (profile && (refusal = create_refusal(parts, profile)))
-        management_answer(parts->management, &request, refusal);
-    else if (older)
-        wait_in_line(self, content, older, &request);
-    else if (sessions >= parts->options->sessions_max)
-        refuse(self, &request, STATS_SESSIONS, describe_all(sessions));
-    else if (!capacity_is_left(parts->capacity) && !has_member)
-        refuse(self, &request, STATS_SESSIONS, describe_descriptors(self));
-    else if (create_queue_has_line(self->queue) || (is_full && !has_member))
-        wait_in_line(self, content, NULL, &request);
-    else
-        make(self, content, &request, clock_monotonic_us());
+    if (refuse_now(self, profile, older != NULL, has_member, request_p))
+        return;
+    if (profile && launcher_is_preparing(parts->launcher, profile))
+        hold(self, content, request_p, asked_us);
+    else if (!older && !create_queue_has_line(self->queue)
+             && (!is_full || has_member))
+        make(self, content, request_p, asked_us);
+    else if ((has_waited || !refuse_line(self, older, request_p))
+             && !refuse_wrong(self, content, request_p))
+        create_queue_add(self->queue, request_p, older, asked_us);
+}
+
+void create_again(create_t *self, json_t *content, message_t **request_p)
+{
+    cleanup_message message_t *request = take_ptr(*request_p);
+
+    admit(self, content, &request, clock_monotonic_us(), false);
 }
 
 void create_make(create_t *self, json_t *content, message_t **request_p)
@@ -356,7 +385,16 @@ void create_next(create_t *self)
 
 void create_go_on(create_t *self, const profile_t *profile)
 {
-    create_queue_release(self->queue, profile);
+    while (!launcher_is_preparing(self->parts->launcher, profile)) {
+        json_auto_t *content = NULL;
+        int64_t asked_us;
+        cleanup_message message_t *request =
+            create_queue_take_held(self->queue, profile, &content, &asked_us);
+
+        if (!request)
+            break;
+        admit(self, content, &request, asked_us, true);
+    }
     create_next(self);
 }
 

@@ -343,6 +343,33 @@ static void a_request_waits_for_the_packages_of_its_profile(void **state)
     assert_int_equal(create_waiting(parts->create), 0);
 }
 
+/* Also when they are more than may be alive, or than may wait. */
+static void those_that_wait_for_packages_take_no_place(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    fake_options.sessions_max = 3;
+    fake_options.starts_queue = 3;
+    fake_options.starts_max = 1;
+    rig_outside.preparing = &fake_profile;
+    for (int i = 0; i < 4; i++)
+        ask();
+    ANSWERS("GatewayBusy");
+    assert_int_equal(create_waiting(parts->create), 3);
+    rig_outside.preparing = NULL;
+    ask();
+    ask();
+    DID("start s1 for uid=7; launch s1");
+    ANSWERS("");
+    /* One place is left. */
+    create_go_on(parts->create, &fake_profile);
+    ANSWERS("TooManySessions TooManySessions");
+    assert_int_equal(rig_count_limit(STATS_SESSIONS), 2);
+    assert_int_equal(create_waiting(parts->create), 2);
+    ask();
+    ANSWERS("TooManySessions");
+}
+
 static const char *const wrong[] = {
     "{\"packages\":{\"denny\":\"x\"}}",
     "{\"limits\":{\"memory\":-1}}",
@@ -437,6 +464,7 @@ int main(void)
         TEST(the_pool_gets_its_members),
         TEST(the_pool_waits_for_clients_and_its_zygote),
         TEST(a_request_waits_for_the_packages_of_its_profile),
+        TEST(those_that_wait_for_packages_take_no_place),
         TEST(what_is_wrong_waits_for_no_packages),
         TEST(what_is_wrong_waits_for_no_turn),
         TEST(others_pass_those_that_wait_for_packages),

@@ -119,6 +119,33 @@ static void an_older_session_goes_on_if_the_new_one_is_refused(void **state)
     DID("");
 }
 
+static void an_older_session_goes_on_while_packages_are_made(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *path = write_file("c.json", PORTS("700"));
+    session_entry_t *entry = add_external(parts, "old", path);
+
+    rig_outside.preparing = &fake_profile;
+    ask_with(path);
+    ask_with(path);
+    SAID("");
+    rig_outside.preparing = NULL;
+    rig_outside.lacks_packages = "packages/preinstall: no";
+    create_go_on(parts->create, &fake_profile);
+    SAID("");
+    ANSWERS("SessionNotStarted SessionNotStarted");
+    rig_outside.lacks_packages = NULL;
+    rig_outside.preparing = &fake_profile;
+    ask_with(path);
+    rig_outside.preparing = NULL;
+    create_go_on(parts->create, &fake_profile);
+    SAID("old END");
+    DID("");
+    session_table_remove(parts->table, &entry);
+    create_next(parts->create);
+    DID("start s1 for uid=7; launch s1");
+}
+
 static void a_session_of_the_same_key_goes_on(void **state)
 {
     const registry_parts_t *parts = *state;
@@ -340,6 +367,7 @@ int main(void)
         TEST(an_older_session_of_the_same_ports_ends_first),
         TEST(an_older_session_of_the_same_file_ends_first),
         TEST(an_older_session_goes_on_if_the_new_one_is_refused),
+        TEST(an_older_session_goes_on_while_packages_are_made),
         TEST(a_session_of_the_same_key_goes_on),
         TEST(a_file_that_is_wrong_waits_for_nothing),
         TEST(the_last_of_two_requests_with_one_file_is_served),
