@@ -162,8 +162,8 @@ static void refuse_unknown(session_t *self, uint64_t token,
         tool_providers_was_removed(self->tools.providers, provider);
     cleanup_free char *text = mem_format(
         was_removed
-            ? "the provider `%s` was removed from this session: another client "
-              "wants its tools to be called no more"
+            ? "the provider `%s` was removed from this session: its tools are "
+              "called no more, unless it registers them again"
             : "no provider `%s` has registered tools in this session; register "
               "them by PUT /hearth/sessions/ID/tools first",
         provider);

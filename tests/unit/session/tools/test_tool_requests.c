@@ -182,10 +182,13 @@ static void one_that_is_removed_waits_no_more(void **state)
     assert_null(tool_providers_of(self->tools.providers, "t"));
     wait_for(self, 5, 30000);
     DID("ANSWERED 5 error ProviderRemoved");
-    SAYS("the provider `agent` was removed from this session: another client "
-         "wants its tools to be called no more");
+    SAYS("the provider `agent` was removed from this session: its tools are "
+         "called no more, unless it registers them again");
+    /* Whoever asks may have removed it itself. */
     serve(self, 4, (session_tools_order_t){.kind = TOOLS_REMOVE}, "agent");
     DID("ANSWERED 4 error ProviderRemoved");
+    SAYS("the provider `agent` was removed from this session: its tools are "
+         "called no more, unless it registers them again");
     serve(self, 4, (session_tools_order_t){.kind = TOOLS_REMOVE}, "never");
     DID("ANSWERED 4 error UnknownProvider");
     SAYS("no provider `never` has registered tools in this session; register "
