@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/capability.h"
 #include "gateway/config/config_tls.h"
+#include "gateway/config/option_syntax.h"
 #include "gateway/config/packages_credentials.h"
 #include "gateway/config/packages_place.h"
 #include "gateway/config/tool_server_file.h"
@@ -171,13 +172,31 @@ static void check_credentials(const profile_t *profile, config_report_t *report)
                               at, key);
 }
 
-/* Reports packages that could come from nowhere. */
+/* Returns the first requirement whose package another one before it has; NULL
+ * if there is none. */
+static const char *find_second(char *const *requirements)
+{
+    for (char *const *one = requirements; *one; one++)
+        for (char *const *before = requirements; before < one; before++)
+            if (option_is_same_package(*before, *one))
+                return *one;
+    return NULL;
+}
+
+/* Reports packages that could come from nowhere, or are there twice. */
 static void check_preinstall(const profile_t *profile, config_report_t *report)
 {
     cleanup_free char *key =
         mem_format("profile/%s/packages/preinstall", profile->name);
     cleanup_free char *at = config_report_prefix(report, key);
+    const char *second = find_second(profile->packages.preinstall);
 
+    if (second)
+        config_report_error(report, EINVAL,
+                            "%s%s: \"%s\" names a package that is in the list "
+                            "already; name it once, with all of its versions "
+                            "and extras",
+                            at, key, second);
     if (profile->packages.preinstall[0] && !profile->packages.index)
         config_report_error(report, EINVAL,
                             "%s%s: the profile has no index that packages "

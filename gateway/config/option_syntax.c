@@ -55,6 +55,35 @@ bool option_is_requirement(const char *text)
            && isalnum((unsigned char) text[0]);
 }
 
+/* Returns the letter of a normalised name (PEP 503) at `*at`, and goes past it;
+ * 0 after the name. */
+static int next_letter(const char **at)
+{
+    size_t run = strspn(*at, "-_.");
+    char letter = **at;
+
+    if (run) {
+        *at += run;
+        return '-';
+    }
+    if (!isalnum((unsigned char) letter))
+        return 0;
+    (*at)++;
+    return tolower((unsigned char) letter);
+}
+
+bool option_is_same_package(const char *one, const char *other)
+{
+    int letter;
+
+    do {
+        letter = next_letter(&one);
+        if (letter != next_letter(&other))
+            return false;
+    } while (letter);
+    return true;
+}
+
 /* Extras and versions have commas, too: in brackets, and before an operator. */
 const char *option_requirement_end(const char *text)
 {

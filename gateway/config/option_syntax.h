@@ -14,6 +14,9 @@ bool option_is_tool(const char *name);
 /* The name of a package, or its beginning and *. */
 bool option_is_package(const char *name);
 bool option_is_requirement(const char *text);
+/* Returns true if both requirements are of one package: case, and which of - _
+ * . stand between its words, make no difference. */
+bool option_is_same_package(const char *one, const char *other);
 /* Returns the comma after the first requirement of a list, NULL if it is the
  * last. */
 const char *option_requirement_end(const char *text);

@@ -304,6 +304,21 @@ def test_a_restart_leaves_the_kernel_if_none_can_start(
         session.delete()
 
 
+def test_a_package_that_is_there_twice_is_not_loaded(
+    place: Path, index: FakeIndex
+) -> None:
+    with gateway_of(place, index, "humane") as gateway:
+        gateway.start()
+        gateway.create().delete()
+        write(gateway, index, "humane==4.0", "Humane==4.1")
+        done = gateway.run("gateway", "reload")
+        assert done.returncode != 0, done
+        assert '"Humane==4.1" names a package' in done.stderr
+        session = gateway.create()
+        assert has(session, "humane")
+        session.delete()
+
+
 def test_no_index_is_an_error(place: Path, index: FakeIndex) -> None:
     with gateway_of(place, index) as gateway:
         text = gateway.refused(

@@ -147,6 +147,39 @@ static void refuses_root_a_range_without_a_user_for_downloads(void **state)
     }
 }
 
+static void a_package_is_preinstalled_once(void **state)
+{
+    static const struct {
+        const char *list, *second;
+    } lists[] = {
+        {"humane==4, humane==5", "\"humane==5\""},
+        {"a, Zope.Interface>=5,<6, zope-_interface[x]", "zope-_interface[x]"},
+        {"a, a", "\"a\""},
+        {"a, ab, a-b, a1, b[a], c>=1", NULL},
+        {"", NULL},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        cleanup_config_report config_report_t *report = config_report_new();
+        cleanup_options options_t *options = options_new();
+        bool is_error = false;
+        const char *text;
+
+        set(options, "http/enabled", "no");
+        set(options, "profile/python3/packages/index", INDEX);
+        set(options, "profile/python3/packages/preinstall", lists[i].list);
+        config_check(options, report);
+        assert_int_equal(config_report_errors(report), lists[i].second != NULL);
+        if (!lists[i].second)
+            continue;
+        text = config_report_at(report, 0, &is_error);
+        assert_true(is_error);
+        assert_non_null(strstr(text, lists[i].second));
+        assert_non_null(strstr(text, "is in the list already"));
+    }
+}
+
 static bool is_one_folder(const char *packages, const char *fetch, bool both)
 {
     cleanup_config_report config_report_t *report = config_report_new();
@@ -260,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(finds_uv_beside_python_and_in_path),
         TEST(refuses_root_a_range_without_a_user_for_downloads),
+        TEST(a_package_is_preinstalled_once),
         TEST(two_workers_have_two_folders),
         TEST(nothing_else_is_shown_where_packages_are),
         TEST(says_that_there_are_no_advisories),
