@@ -184,7 +184,7 @@ static void one_that_is_removed_waits_no_more(void **state)
     DID("ANSWERED 5 error ProviderRemoved");
     SAYS("the provider `agent` was removed from this session: its tools are "
          "called no more, unless it registers them again");
-    /* Whoever asks may have removed it itself. */
+    /* The one that asks may have removed it itself. */
     serve(self, 4, (session_tools_order_t){.kind = TOOLS_REMOVE}, "agent");
     DID("ANSWERED 4 error ProviderRemoved");
     SAYS("the provider `agent` was removed from this session: its tools are "
