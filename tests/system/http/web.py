@@ -303,8 +303,7 @@ class Socket:
     # -- receiving --
 
     def receive(self, timeout: float = DEADLINE) -> Message:
-        self.ws.settimeout(timeout)
-        opcode, data = self.ws.recv_data()
+        opcode, data = self._receive_data(timeout)
         if opcode == websocket.ABNF.OPCODE_CLOSE:
             code = struct.unpack(">H", data[:2])[0] if len(data) > 1 else 1005
             raise Closed(code, data[2:].decode())
@@ -319,6 +318,20 @@ class Socket:
         message["size"] = len(data)
         self.seen.append(message)
         return message
+
+    def _receive_data(self, timeout: float) -> tuple[int, bytes]:
+        """A gateway's pings do not make the time longer."""
+        end = time.monotonic() + timeout
+        while True:
+            self.ws.settimeout(max(0.1, end - time.monotonic()))
+            opcode, frame = self.ws.recv_data_frame(control_frame=True)
+            if opcode not in (
+                websocket.ABNF.OPCODE_PING,
+                websocket.ABNF.OPCODE_PONG,
+            ):
+                return opcode, frame.data
+            if time.monotonic() >= end:
+                raise websocket.WebSocketTimeoutException("nothing but pings")
 
     def until(
         self,
