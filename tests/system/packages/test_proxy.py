@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import socket
 import struct
 import threading
@@ -11,40 +12,12 @@ import time
 from typing import Callable, Iterator
 
 import pytest
+from accepting import Accepting, Serve
 from hearth_downloads.core import proxy as module
 from hearth_downloads.core.proxy import Bounds, Proxy, Report
 from hearth_downloads.packages.rules import Rules
 
 LONG = 30
-
-
-class Server:
-    """Accepts on 127.0.0.1, counts, and does one thing for each connection."""
-
-    def __init__(self, serve: Callable[[socket.socket], None]) -> None:
-        self.serve = serve
-        self.accepted = 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.run, daemon=True).start()
-
-    def run(self) -> None:
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            self.accepted += 1
-            threading.Thread(
-                target=self.answer, args=(client,), daemon=True
-            ).start()
-
-    def answer(self, client: socket.socket) -> None:
-        with client:
-            try:
-                self.serve(client)
-            except OSError:
-                pass
 
 
 class Desk:
@@ -106,16 +79,16 @@ def answer_plainly(client: socket.socket) -> None:
 
 
 @pytest.fixture
-def servers() -> Iterator[Callable[..., Server]]:
-    made: list[Server] = []
+def servers() -> Iterator[Callable[..., Accepting]]:
+    made: list[Accepting] = []
 
-    def make(serve: Callable[[socket.socket], None] = answer_plainly) -> Server:
-        made.append(Server(serve))
+    def make(serve: Serve = answer_plainly) -> Accepting:
+        made.append(Accepting(serve))
         return made[-1]
 
     yield make
     for server in made:
-        server.listener.close()
+        server.close()
 
 
 @pytest.fixture
@@ -136,7 +109,7 @@ def desks() -> Iterator[Callable[..., Desk]]:
         desk.close()
 
 
-Servers = Callable[..., Server]
+Servers = Callable[..., Accepting]
 Desks = Callable[..., Desk]
 
 
@@ -397,6 +370,20 @@ def test_bounds_connections(servers: Servers, desks: Desks) -> None:
             client.close()
         late.settimeout(LONG)
         assert late.recv(100).startswith(b"HTTP/1.1 200 ")
+
+
+def test_the_next_listener_may_come_with_a_connection_to_the_last_one(
+    servers: Servers, desks: Desks
+) -> None:
+    index = servers()
+    desk = desks(Rules("http", "127.0.0.1", index.port))
+    os.kill(desk.proxy.pid, signal.SIGSTOP)
+    with desk.open(), desk.listener:
+        desk.listener = socket.create_server(("127.0.0.1", 0))
+        desk.proxy.attach(desk.listener.fileno())
+        os.kill(desk.proxy.pid, signal.SIGCONT)
+        got = desk.ask(f"GET http://127.0.0.1:{index.port}/ HTTP/1.1")
+    assert got.startswith(b"HTTP/1.1 200 ")
 
 
 def test_bounds_reports(servers: Servers, desks: Desks) -> None:

@@ -149,7 +149,7 @@ class _Service:
         self.received = 0
         self.reported = 0
         self.connections = 0
-        self.listeners: dict[int, socket.socket] = {}
+        self.listener: Optional[socket.socket] = None
 
     def run(self) -> None:
         """Accept connections until the worker has closed its end."""
@@ -157,26 +157,27 @@ class _Service:
             is_full = self.connections >= CONNECTIONS_MAX
             poll = select.poll()
             poll.register(self.control, select.POLLIN)
-            for number in () if is_full else self.listeners:
-                poll.register(number, select.POLLIN)
-            for number, _ in poll.poll(50 if is_full else None):
-                if number == self.control.fileno():
-                    if not self._take_listener():
-                        return
-                else:
-                    self._accept(self.listeners[number])
+            if self.listener and not is_full:
+                poll.register(self.listener, select.POLLIN)
+            ready = [n for n, _ in poll.poll(50 if is_full else None)]
+            if self.listener and self.listener.fileno() in ready:
+                self._accept(self.listener)
+            if self.control.fileno() in ready and not self._take_listener():
+                return
 
     def _take_listener(self) -> bool:
         """Take the listener of the next sandbox; the one before is gone."""
         text, numbers, _, _ = socket.recv_fds(self.control, 16, 1)
         for number in numbers:
-            for old in self.listeners.values():
-                old.close()
-            self.listeners.clear()
-            listener = socket.socket(fileno=number)
-            listener.setblocking(False)
-            self.listeners[number] = listener
+            self._drop_listener()
+            self.listener = socket.socket(fileno=number)
+            self.listener.setblocking(False)
         return bool(text)
+
+    def _drop_listener(self) -> None:
+        if self.listener:
+            self.listener.close()
+        self.listener = None
 
     def _accept(self, listener: socket.socket) -> None:
         try:
@@ -184,8 +185,7 @@ class _Service:
         except BlockingIOError:
             return
         except OSError:
-            self.listeners.pop(listener.fileno(), None)
-            listener.close()
+            self._drop_listener()
             return
         with self.lock:
             self.connections += 1
