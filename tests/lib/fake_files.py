@@ -17,6 +17,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
+from accepting import Accepting
+
 CHUNK = 64 * 1024
 
 
@@ -123,24 +125,23 @@ class FakeFiles:
     ) -> None:
         self.tls = tls
         self.host = host
-        self.accepted = 0
         self.asked: list[Asked] = []
         self.scripts: dict[str, Script] = {}
         self.ended = threading.Event()  # for scripts that wait
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self.thread.start()
+        self.connections = Accepting(self._serve)
+        self.port = self.connections.port
 
     def __enter__(self) -> FakeFiles:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.ended.set()
-        # close alone ends no accept that waits: the port would still answer.
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.thread.join()
-        self.listener.close()
+        self.connections.close()
+
+    @property
+    def accepted(self) -> int:
+        """Return the number of connections that have come."""
+        return self.connections.accepted
 
     @property
     def place(self) -> str:
@@ -160,17 +161,6 @@ class FakeFiles:
     def count(self, path: str) -> int:
         """Return how often that path was asked for."""
         return sum(one.path == path for one in self.asked)
-
-    def _run(self) -> None:
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            self.accepted += 1
-            threading.Thread(
-                target=self._serve, args=(client,), daemon=True
-            ).start()
 
     def _serve(self, client: socket.socket) -> None:
         try:

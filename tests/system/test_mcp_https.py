@@ -6,12 +6,11 @@ from __future__ import annotations
 import json
 import shutil
 import socket
-import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Callable, Iterator, Optional
 
 import pytest
+from accepting import Accepting, Serve
 from authority import Authority, Pair, served
 from deadline import DEADLINE, wait_for
 from harness import Gateway
@@ -235,27 +234,21 @@ def silence(connection: socket.socket) -> None:
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[[Any], str]]:
+def serve() -> Iterator[Callable[[Serve], str]]:
     """Listens, and gives each client to a function; returns the URL."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    made: list[Accepting] = []
 
-        def accept(answer: Callable[[socket.socket], None]) -> None:
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:  # the test is over
-                    return
-                with connection, suppress(OSError):
-                    connection.settimeout(DEADLINE)
-                    answer(connection)
+    def begin(answer: Serve) -> str:
+        def patiently(connection: socket.socket) -> None:
+            connection.settimeout(DEADLINE)
+            answer(connection)
 
-        def begin(answer: Callable[[socket.socket], None]) -> str:
-            threading.Thread(target=accept, args=(answer,), daemon=True).start()
-            return f"https://127.0.0.1:{listener.getsockname()[1]}"
+        made.append(Accepting(patiently))
+        return f"https://127.0.0.1:{made[-1].port}"
 
-        yield begin
-        with suppress(OSError):
-            listener.shutdown(socket.SHUT_RDWR)
+    yield begin
+    for each in made:
+        each.close()
 
 
 @pytest.mark.parametrize(
@@ -267,7 +260,7 @@ def serve() -> Iterator[Callable[[Any], str]]:
     ],
 )
 def test_a_server_that_is_none(
-    serve: Callable[[Any], str], answer: Any, said: str
+    serve: Callable[[Serve], str], answer: Serve, said: str
 ) -> None:
     gateway = Gateway()
     try:
