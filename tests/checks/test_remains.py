@@ -134,6 +134,21 @@ def test_a_lock_is_found_by_who_holds_it(run: Run) -> None:
     ], output
 
 
+def test_a_thread_that_goes_on_is_named_with_its_test(run: Run) -> None:
+    """Those that end in time are none."""
+    status, output = run(
+        "import threading, time\n"
+        "def test_one():\n"
+        "    threading.Thread(target=time.sleep, args=(0.1,)).start()\n"
+        "def test_two():\n"
+        "    threading.Thread(target=time.sleep, args=(600,), name='long',\n"
+        "        daemon=True).start()\n"
+        "def test_three(): pass\n"
+    )
+    assert status == 1
+    assert left(output) == ["thread long, of test_it.py::test_two"], output
+
+
 MOUNTS = 'read at; mount --bind "$at" /mnt; echo so; exec sleep 600'
 
 

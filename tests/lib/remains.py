@@ -6,8 +6,9 @@ tests and other people work beside. When a module has ended, nothing may have
 one of these names: no folder, no file, no mount, no process that shows it in
 its arguments, environment or mounts or has a file there open, no control group
 of a session. A lock, as a gateway holds it on its state folder, is such an open
-file. What is left is an error of the module's last test, and names the test
-that made it.
+file. Nor may a thread of the module go on: the number of the descriptor that it
+waits for may be another module's by then. What is left is an error of the
+module's last test, and names the test that made it.
 
 What programs make in /tmp by names of their own is not seen.
 """
@@ -18,6 +19,7 @@ import contextlib
 import hashlib
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,6 +65,29 @@ class Names:
 
 
 names = Names()
+
+
+class Threads:
+    """Those that run, and during which test they were started."""
+
+    def __init__(self) -> None:
+        self.seen: dict[threading.Thread, str] = {}
+
+    def look(self, test: str) -> None:
+        """Note the new ones; a class of its own is a library's, as pyzmq's."""
+        for thread in threading.enumerate():
+            if type(thread) is threading.Thread:
+                self.seen.setdefault(thread, test)
+
+    def take(self) -> dict[threading.Thread, str]:
+        """Return those that tests have started; another module has to say
+        nothing of them."""
+        found = {thread: test for thread, test in self.seen.items() if test}
+        self.seen = {thread: "" for thread in self.seen if thread.is_alive()}
+        return found
+
+
+threads = Threads()
 
 
 def has_name(text: bytes, name: bytes) -> bool:
@@ -157,10 +182,23 @@ def left(made: dict[str, str]) -> list[str]:
     return [f"{what}, of {made[name]}" for what, name in found]
 
 
-def await_none(made: dict[str, str]) -> list[str]:
+def running(started: dict[threading.Thread, str]) -> list[str]:
+    """Return a line for each thread that goes on, with the test's name."""
+    return [
+        f"thread {thread.name}, of {test}"
+        for thread, test in started.items()
+        if thread.is_alive()
+    ]
+
+
+def await_none(
+    made: dict[str, str], started: dict[threading.Thread, str]
+) -> list[str]:
     """Return what is left; what is about to end has its time."""
     ends = time.monotonic() + DEADLINE
-    while (found := left(made)) and time.monotonic() < ends:
+    while (
+        found := running(started) + (left(made) if made else [])
+    ) and time.monotonic() < ends:
         if any(os.path.lexists(path) for path in made):
             break  # no test will remove that
         time.sleep(0.05)
@@ -169,6 +207,7 @@ def await_none(made: dict[str, str]) -> list[str]:
 
 def pytest_configure() -> None:
     names.watch()
+    threads.look("")
 
 
 def module_of(item: Optional[pytest.Item]) -> Optional[Path]:
@@ -186,10 +225,10 @@ def pytest_runtest_teardown(
     item: pytest.Item, nextitem: Optional[pytest.Item]
 ) -> Iterator[None]:
     outcome: Any = yield
+    threads.look(item.nodeid)
     if module_of(nextitem) == module_of(item):
         return
-    made = names.take()
-    found = await_none(made) if made else []
+    found = await_none(names.take(), threads.take())
     if found and outcome.excinfo is None:
         outcome.force_exception(
             AssertionError("left over:\n" + "\n".join(found))
