@@ -135,7 +135,7 @@ def test_a_lock_is_found_by_who_holds_it(run: Run) -> None:
 
 
 def test_a_thread_that_goes_on_is_named_with_its_test(run: Run) -> None:
-    """Those that end in time are none."""
+    """A thread that ends in time is not left."""
     status, output = run(
         "import threading, time\n"
         "def test_one():\n"

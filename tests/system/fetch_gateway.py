@@ -3,7 +3,6 @@ fake_fetch_worker.py."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from deadline import wait_for
 from fake_fetch_worker import COMMIT, PLAIN, README, REPOSITORY
 from harness import HEARTH, Gateway
+from notes import read_notes
 from processes import start_time
 
 __all__ = [
@@ -68,11 +68,7 @@ class Fetching(Gateway):
 
     def notes(self) -> list[dict[str, Any]]:
         """Return the notes of workers, in the order in which they were made."""
-        try:
-            text = (self.told / "log").read_text()
-        except FileNotFoundError:
-            return []
-        return [json.loads(line) for line in text.splitlines()]
+        return read_notes(self.told / "log")
 
     def order(self, what: str) -> list[str]:
         return [note["name"] for note in self.notes() if note["what"] == what]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from deadline import wait_for
 from harness import HEARTH, Gateway
+from notes import read_notes
 from processes import start_time
 
 WORKER = Path(__file__).with_name("fake_packages_worker.py")
@@ -51,11 +51,7 @@ class Packaged(Gateway):
 
     def notes(self) -> list[dict[str, Any]]:
         """Return the notes of workers, in the order in which they were made."""
-        try:
-            text = (self.work / "log").read_text()
-        except FileNotFoundError:
-            return []
-        return [json.loads(line) for line in text.splitlines()]
+        return read_notes(self.work / "log")
 
     def order(self) -> list[tuple[str, str]]:
         return [
