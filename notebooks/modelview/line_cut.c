@@ -1,22 +1,25 @@
-/* See line_cut.h. The head is written at once. Later lines are kept only as far
- * as the tail can show them, so memory is bounded by the budget. */
+/* See line_cut.h. The head is written at once. Of the later lines the last ones
+ * are kept, as many as the budget has bytes, so memory is bounded. The end
+ * weighs them, and leaves out what is too much. */
 #include "notebooks/modelview/line_cut.h"
 
 #include "base/utf8.h"
 #include "notebooks/modelview/plain_line.h"
+#include "notebooks/modelview/token_weight.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define REPEAT_MIN  3    /* equal lines that become one */
 #define REPEAT_COST 8    /* bytes of " ×512" */
+#define CUT_COST    40   /* bytes of the remark in a line that is cut */
 #define MARK        "| " /* before a line that looks like hearth's own */
 #define LOOK_MAX    600  /* bytes of a line in which a look-alike is sought */
 
-void line_cut_init(line_cut_t *self, size_t bytes_max)
+void line_cut_init(line_cut_t *self, size_t weight_max)
 {
-    *self = (line_cut_t){.head_max = bytes_max * 4 / 10,
-                         .tail_max = bytes_max - bytes_max * 4 / 10};
+    *self = (line_cut_t){.head_max = weight_max * 4 / 10,
+                         .tail_max = weight_max - weight_max * 4 / 10};
 }
 
 void line_cut_clear(line_cut_t *self)
@@ -143,15 +146,38 @@ static void show(buffer_t *out, const line_cut_line_t *line)
         buffer_format(out, " ×%llu", line->times);
 }
 
-/* Returns the bytes that `show` appends, or a few more. */
-static size_t cost(const line_cut_line_t *line)
+static size_t with_repeats(const line_cut_line_t *line, size_t size)
 {
-    size_t size = line->text.size;
+    return line->times < REPEAT_MIN ? size * line->times : size + REPEAT_COST;
+}
 
-    if (!line->is_own && size > LINE_CUT_LINE_MAX)
-        size = LINE_CUT_LINE_MAX + 40;
-    return line->times < REPEAT_MIN ? (size + 1) * line->times
-                                    : size + 1 + REPEAT_COST;
+static bool is_cut(const line_cut_line_t *line)
+{
+    return !line->is_own && line->text.size > LINE_CUT_LINE_MAX;
+}
+
+/* Returns the bytes that `show` appends, or a few more. */
+static size_t shown_size(const line_cut_line_t *line)
+{
+    size_t size = is_cut(line) ? LINE_CUT_LINE_MAX + CUT_COST : line->text.size;
+
+    return with_repeats(line, size + 1);
+}
+
+/* Returns the weight of what `show` appends, about. */
+static size_t weight(const line_cut_line_t *line)
+{
+    const size_t half = LINE_CUT_LINE_MAX / 2;
+    const char *text = line->text.bytes;
+    size_t found;
+
+    if (is_cut(line))
+        found = token_weight((bytes_t){text, half})
+                + token_weight((bytes_t){text + line->text.size - half, half})
+                + CUT_COST;
+    else
+        found = token_weight(line->text);
+    return with_repeats(line, found + NEWLINE_WEIGHT);
 }
 
 /* --- Which lines stay --- */
@@ -180,16 +206,49 @@ static void leave_out(line_cut_t *self, line_cut_line_t *line)
     free(line->copy);
 }
 
+/* Leaves out the first line of the tail. */
+static void shorten_tail(line_cut_t *self)
+{
+    line_cut_line_t *first = &self->tail[self->tail_first];
+
+    self->tail_size -= shown_size(first);
+    leave_out(self, first);
+    self->tail_first = (self->tail_first + 1) % self->tail_room;
+    self->tail_count--;
+}
+
+/* Leaves out what the last lines leave no room for. */
+static void weigh_tail(line_cut_t *self)
+{
+    size_t total = 0, count = 0;
+
+    while (count < self->tail_count) {
+        size_t last = self->tail_first + self->tail_count - 1 - count;
+        total += weight(&self->tail[last % self->tail_room]);
+        if (total > self->tail_max)
+            break;
+        count++;
+    }
+    while (self->tail_count > count)
+        shorten_tail(self);
+}
+
+static bool fits_head(const line_cut_t *self, const line_cut_line_t *line)
+{
+    return !self->is_head_full
+           && self->head_weight + weight(line) <= self->head_max;
+}
+
 /* Moves the pending line to the head or the tail. */
 static void settle(line_cut_t *self)
 {
     line_cut_line_t line = self->pending;
-    size_t size = cost(&line);
 
     self->pending = (line_cut_line_t){0};
     if (line.times == 0)
         return;
-    if (!self->is_head_full && self->head.size + size <= self->head_max) {
+    if (fits_head(self, &line)) {
+        self->head_weight += weight(&line);
         show(&self->head, &line);
         free(line.copy);
         return;
@@ -199,14 +258,9 @@ static void settle(line_cut_t *self)
         grow_tail(self);
     self->tail[(self->tail_first + self->tail_count++) % self->tail_room] =
         line;
-    self->tail_size += size;
-    while (self->tail_size > self->tail_max) {
-        line_cut_line_t *first = &self->tail[self->tail_first];
-        self->tail_size -= cost(first);
-        leave_out(self, first);
-        self->tail_first = (self->tail_first + 1) % self->tail_room;
-        self->tail_count--;
-    }
+    self->tail_size += shown_size(&line);
+    while (self->tail_size > self->tail_max)
+        shorten_tail(self);
 }
 
 static bool repeats(const line_cut_line_t *last, const line_cut_line_t *line)
@@ -278,6 +332,7 @@ static void mark(const line_cut_t *self, long long cell, buffer_t *out)
 void line_cut_finish(line_cut_t *self, long long cell, buffer_t *out)
 {
     settle(self);
+    weigh_tail(self);
     buffer_append(out, self->head.data, self->head.size);
     if (self->left_out)
         mark(self, cell, out);

@@ -1,7 +1,7 @@
-/* Lines of one or more outputs, cut to a budget of bytes. The first lines and
- * the last lines stay whole. A marker between them says how much is left out
- * and how to read it. Equal lines in a row are one line with their number. A
- * line that looks like one of hearth's own gets a mark before it. */
+/* Lines of one or more outputs, cut to a budget (token_weight.h). The first
+ * lines and the last lines stay whole. A marker between them says how much is
+ * left out and how to read it. Equal lines in a row are one line with their
+ * number. A line that looks like one of hearth's own gets a mark before it. */
 #ifndef HEARTH_NOTEBOOKS_MODELVIEW_LINE_CUT_H
 #define HEARTH_NOTEBOOKS_MODELVIEW_LINE_CUT_H
 
@@ -26,20 +26,21 @@ typedef struct {
 } line_cut_line_t;
 
 typedef struct {
-    size_t head_max, tail_max; /* bytes */
+    size_t head_max, tail_max; /* weights of tokens */
     buffer_t head;             /* owned; the first lines, as they are shown */
+    size_t head_weight;        /* of them */
     line_cut_line_t pending;   /* the last line, which may be repeated */
     line_cut_line_t *tail;     /* owned; a ring of lines */
     size_t tail_first, tail_count, tail_room;
-    size_t tail_size;                  /* bytes of it, as it is shown */
-    bool is_head_full;                 /* the next line goes to the tail */
+    size_t tail_size;  /* bytes of it, as it is shown: a weight is no less */
+    bool is_head_full; /* the next line goes to the tail */
     line_count_t left_out;             /* lines */
     unsigned long long left_out_bytes; /* of them */
     line_cut_line_t first_left_out;    /* without its text */
     size_t last_left_out;              /* its output */
 } line_cut_t;
 
-void line_cut_init(line_cut_t *self, size_t bytes_max);
+void line_cut_init(line_cut_t *self, size_t weight_max);
 void line_cut_clear(line_cut_t *self);
 #define cleanup_line_cut CLEANUP(line_cut_clear)
 

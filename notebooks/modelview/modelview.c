@@ -5,6 +5,7 @@
 #include "notebooks/modelview/bundle.h"
 #include "notebooks/modelview/header.h"
 #include "notebooks/modelview/line_cut.h"
+#include "notebooks/modelview/token_weight.h"
 #include "notebooks/modelview/traceback.h"
 
 #include <string.h>
@@ -13,10 +14,7 @@
 #define ERROR_TEXT_MAX                                                         \
     10800 /* bytes: a client cuts errors at 11,000 letters                     \
            */
-#define TOKENS_MIN 50
-#define BYTES_OF(tokens)                                                       \
-    ((tokens) *36 / 10) /* a token has 3.6 bytes, about                        \
-                         */
+#define TOKENS_MIN  50
 #define IMAGES_ROOM 16
 
 void modelview_clear(modelview_t *self)
@@ -128,7 +126,7 @@ static void add_error(line_cut_t *cut, long long cell, size_t number,
     char ref[MODELVIEW_REF_SIZE];
 
     write_ref(ref, cell, number);
-    traceback_fold(output, ref, BYTES_OF(ERROR_TOKENS), &text);
+    traceback_fold(output, ref, TOKEN_WEIGHT(ERROR_TOKENS), &text);
     line_cut_add_own(cut, number, (char *) text.data + 1);
 }
 
@@ -172,17 +170,17 @@ static void fold_error(const modelview_cell_t *cell, size_t number,
     if (!number && !json_is_string(json_object_get(cell->reply, "ename")))
         return;
     write_ref(ref, cell->cell, number);
-    traceback_fold(error, ref, BYTES_OF(ERROR_TOKENS), out);
+    traceback_fold(error, ref, TOKEN_WEIGHT(ERROR_TOKENS), out);
 }
 
 static void add_outputs(modelview_t *self, const modelview_cell_t *cell,
-                        size_t error, size_t bytes_max)
+                        size_t error, size_t weight_max)
 {
     cleanup_line_cut line_cut_t cut;
     size_t i;
     json_t *output;
 
-    line_cut_init(&cut, bytes_max);
+    line_cut_init(&cut, weight_max);
     json_array_foreach(cell->outputs, i, output)
     {
         if (i + 1 == error)
@@ -195,20 +193,20 @@ static void add_outputs(modelview_t *self, const modelview_cell_t *cell,
     line_cut_finish(&cut, cell->cell, &self->text);
 }
 
-static size_t bytes_for_outputs(const modelview_cell_t *cell, size_t used,
-                                bool is_error)
+static size_t weight_for_outputs(const modelview_cell_t *cell, size_t used,
+                                 bool is_error)
 {
     size_t tokens = cell->tokens_max ? cell->tokens_max : MODELVIEW_TOKENS;
-    size_t bytes;
+    size_t weight;
 
     if (tokens < TOKENS_MIN)
         tokens = TOKENS_MIN;
     if (tokens > MODELVIEW_TOKENS_MAX)
         tokens = MODELVIEW_TOKENS_MAX;
-    bytes = BYTES_OF(tokens);
-    if (is_error && bytes > ERROR_TEXT_MAX)
-        bytes = ERROR_TEXT_MAX;
-    return bytes > used ? bytes - used : 0;
+    weight = TOKEN_WEIGHT(tokens);
+    if (is_error && weight > ERROR_TEXT_MAX)
+        weight = ERROR_TEXT_MAX;
+    return weight > used ? weight - used : 0;
 }
 
 void modelview_make(const modelview_cell_t *cell, modelview_t *ret_view)
@@ -224,8 +222,10 @@ void modelview_make(const modelview_cell_t *cell, modelview_t *ret_view)
         fold_error(cell, number, &error);
     if (cell->status != MODELVIEW_RUNNING && cell->status != MODELVIEW_QUEUED)
         add_outputs(&self, cell, number,
-                    bytes_for_outputs(cell, self.text.size + error.size,
-                                      self.is_error));
+                    weight_for_outputs(cell,
+                                       token_weight(buffer_bytes(&self.text))
+                                           + token_weight(buffer_bytes(&error)),
+                                       self.is_error));
     buffer_append(&self.text, error.data, error.size);
     *ret_view = self;
 }

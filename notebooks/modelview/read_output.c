@@ -4,26 +4,26 @@
 #include "notebooks/modelview/line_cut.h"
 #include "notebooks/modelview/line_pattern.h"
 #include "notebooks/modelview/plain_line.h"
+#include "notebooks/modelview/token_weight.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
-#define TOKENS_MIN       50
-#define BYTES_OF(tokens) ((tokens) *36 / 10)
-#define STEPS_MAX        60000000 /* of a search: less than a second */
-#define LINE_READ_MAX    2000     /* bytes of a line that is read */
+#define TOKENS_MIN    50
+#define STEPS_MAX     60000000 /* of a search: less than a second */
+#define LINE_READ_MAX 2000     /* bytes of a line that is read */
 
 typedef struct {
     const modelview_range_t *range; /* borrowed */
     line_pattern_t *pattern;        /* owned, or NULL */
     buffer_t lines;                 /* owned; what is shown */
-    size_t bytes_max;
-    line_count_t first, last; /* lines that are shown; 0: none yet */
-    line_count_t shown;       /* how many */
-    line_count_t next;        /* where to go on; 0: nothing is left */
-    line_count_t total;       /* lines in all */
-    bool is_too_slow;         /* the search was given up at `next` */
+    size_t weight, weight_max;      /* of them, see token_weight.h */
+    line_count_t first, last;       /* lines that are shown; 0: none yet */
+    line_count_t shown;             /* how many */
+    line_count_t next;              /* where to go on; 0: nothing is left */
+    line_count_t total;             /* lines in all */
+    bool is_too_slow;               /* the search was given up at `next` */
 } reading_t;
 
 static void clear_reading(reading_t *self)
@@ -101,6 +101,16 @@ static bool is_wanted(reading_t *self, bytes_t line)
     return line_pattern_finds(self->pattern, line);
 }
 
+/* Counts a line among those that are shown; false if it is too much, unless it
+ * is the first one. */
+static bool fits(reading_t *self, bytes_t line)
+{
+    if (line.size > LINE_READ_MAX)
+        line.size = LINE_READ_MAX;
+    self->weight += token_weight(line) + NEWLINE_WEIGHT;
+    return !self->shown || self->weight <= self->weight_max;
+}
+
 static void read_lines(reading_t *self, bytes_t text)
 {
     cleanup_plain_line plain_line_t lines;
@@ -108,13 +118,10 @@ static void read_lines(reading_t *self, bytes_t text)
 
     plain_line_init(&lines, text.bytes, text.size);
     while (plain_line_next(&lines)) {
-        size_t size =
-            lines.line.size < LINE_READ_MAX ? lines.line.size : LINE_READ_MAX;
         self->total++;
         if (!is_wanted(self, lines.line))
             continue;
-        if ((lines_max && self->shown == lines_max)
-            || (self->shown && self->lines.size + size > self->bytes_max))
+        if ((lines_max && self->shown == lines_max) || !fits(self, lines.line))
             self->next = self->total;
         else
             show_line(self, lines.line);
@@ -175,7 +182,7 @@ int modelview_read_output(const json_t *outputs, long long cell, size_t output,
 
     if (tokens > MODELVIEW_TOKENS_MAX)
         tokens = MODELVIEW_TOKENS_MAX;
-    self.bytes_max = BYTES_OF(tokens < TOKENS_MIN ? TOKENS_MIN : tokens);
+    self.weight_max = TOKEN_WEIGHT(tokens < TOKENS_MIN ? TOKENS_MIN : tokens);
     if (output == 0 || output > count) {
         buffer_format(out, "there is no %s: cell %lld has %zu outputs", ref,
                       cell, count);

@@ -43,6 +43,19 @@ SAMPLES = (
         35,
     ),
     ("cut", "for i in range(10000): print(f'{i:40}')", 58),
+    # Whole ones, which a budget of 4,000 tokens has cut.
+    (
+        "hexadecimal",
+        "from hashlib import sha256\n"
+        "for i in range(3000): print(sha256(b'%d' % i).hexdigest())",
+        4000,
+    ),
+    (
+        "decimals",
+        "from random import random, seed\nseed(1)\n"
+        "for i in range(3000): print(*(f'{random():.6f}' for _ in range(8)))",
+        4000,
+    ),
 )
 
 

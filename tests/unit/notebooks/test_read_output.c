@@ -1,5 +1,6 @@
 /* The tool that reads more of an output, which a view has cut. */
 #include "notebooks/modelview/modelview.h"
+#include "notebooks/modelview/token_weight.h"
 
 #include "tests/lib/test.h"
 
@@ -63,6 +64,27 @@ static void reads_lines_and_matches(void **state)
     assert_non_null(strstr((char *) out.data, "; go on with from_line="));
 }
 
+static void reads_numbers_to_the_same_budget(void **state)
+{
+    json_auto_t *outputs = NULL;
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    (void) state;
+    for (unsigned i = 0; i < 1000; i++)
+        buffer_format(&text, "0.%06u 0.%06u\n", i * 7919 % 1000000,
+                      i * 104729 % 1000000);
+    outputs = load("[{\"output_type\":\"stream\"}]");
+    json_object_set_new(json_array_get(outputs, 0), "text",
+                        json_stringn((char *) text.data, text.size));
+    assert_int_equal(
+        modelview_read_output(outputs, 3, 1,
+                              &(modelview_range_t){.tokens_max = 100}, &out),
+        0);
+    assert_in_range(token_weight(buffer_bytes(&out)), TOKEN_WEIGHT(80),
+                    TOKEN_WEIGHT(130));
+}
+
 /* Each byte of the output costs a step for each of a thousand states. */
 static void gives_up_a_search_that_takes_long(void **state)
 {
@@ -112,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_lines_and_matches),
+        cmocka_unit_test(reads_numbers_to_the_same_budget),
         cmocka_unit_test(gives_up_a_search_that_takes_long),
         cmocka_unit_test(explains_an_empty_view),
     };
