@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from typing import Any, Optional
+from typing import Any, Iterator, Optional
 from urllib.parse import quote
 
 import jsonschema
@@ -40,6 +40,27 @@ def test_each_route_is_described(spec: dict[str, Any]) -> None:
             assert operation["summary"], path
             assert "x-scope" in operation, path  # out of the table of routes
             assert "default" not in operation["responses"], path
+
+
+def types_of(part: Any) -> Iterator[Any]:
+    """Find the types of all schemas in a part of the document."""
+    if isinstance(part, list):
+        for one in part:
+            yield from types_of(one)
+    if isinstance(part, dict):
+        for name, one in part.items():
+            if name == "type":
+                yield one
+            yield from types_of(one)
+
+
+def test_a_type_is_one_of_openapi(spec: dict[str, Any]) -> None:
+    """A list of them is of OpenAPI 3.1, and this is 3.0: see `nullable`."""
+    found = list(types_of({**spec["paths"], **spec["components"]["schemas"]}))
+    assert len(found) > 300
+    for one in found:
+        # A property may have the name.
+        assert isinstance(one, (str, dict)), one
 
 
 def test_parameters_are_declared(spec: dict[str, Any]) -> None:
