@@ -34,7 +34,7 @@ typedef struct {
     chained_log_t *ledger; /* owned */
     bool is_dirty;
     uint64_t lost; /* records that could not be written */
-} self_t;
+} log_actor_t;
 
 /* The arguments of the thread. */
 typedef struct {
@@ -54,7 +54,7 @@ struct audit_writer {
     int64_t looked; /* monotonic ms */
 };
 
-static void write_record(self_t *self, const char *members)
+static void write_record(log_actor_t *self, const char *members)
 {
     fault_t fault;
 
@@ -67,7 +67,7 @@ static void write_record(self_t *self, const char *members)
 }
 
 /* A record of the log itself; the ledger knows these by their beginning. */
-static void write_own(self_t *self, const char *outcome, const char *name,
+static void write_own(log_actor_t *self, const char *outcome, const char *name,
                       json_t *value)
 {
     char iso[CLOCK_ISO_SIZE];
@@ -87,7 +87,7 @@ static void write_own(self_t *self, const char *outcome, const char *name,
 
 static int on_record(zloop_t *loop, zsock_t *socket, void *arg)
 {
-    self_t *self = arg;
+    log_actor_t *self = arg;
 
     (void) loop;
     while (zsock_events(socket) & ZMQ_POLLIN) {
@@ -111,7 +111,7 @@ static int on_record(zloop_t *loop, zsock_t *socket, void *arg)
 
 static int on_flush(zloop_t *loop, int timer, void *arg)
 {
-    self_t *self = arg;
+    log_actor_t *self = arg;
 
     (void) loop;
     (void) timer;
@@ -134,7 +134,7 @@ static int on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
 static void audit_actor(zsock_t *pipe, void *args)
 {
     start_t *start = args;
-    self_t self = {.pipe = pipe, .ledger = start->ledger};
+    log_actor_t self = {.pipe = pipe, .ledger = start->ledger};
     zloop_t *loop = zloop_new();
 
     self.inbox = zsock_new(ZMQ_PULL);

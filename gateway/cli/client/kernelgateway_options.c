@@ -272,7 +272,8 @@ static int take_flag(options_t *options, const trait_t *trait,
 static int ignore(options_t *options, const trait_t *trait, const char *value,
                   fault_t *fault)
 {
-    (void) options, (void) fault;
+    (void) options;
+    (void) fault;
     if (*value)
         fprintf(stderr, "hearth: %s is not used: %s\n", trait->name,
                 trait->more);
@@ -282,7 +283,10 @@ static int ignore(options_t *options, const trait_t *trait, const char *value,
 static int accept(options_t *options, const trait_t *trait, const char *value,
                   fault_t *fault)
 {
-    (void) options, (void) trait, (void) value, (void) fault;
+    (void) options;
+    (void) trait;
+    (void) value;
+    (void) fault;
     return 0;
 }
 
