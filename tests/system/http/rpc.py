@@ -119,6 +119,28 @@ def events_of(answer: Answer) -> list[Json]:
     ]
 
 
+@contextlib.contextmanager
+def streamed(rpc: Rpc, params: Json, meta: Json) -> Iterator[Iterator[Json]]:
+    """Call a tool; its messages can be read while it runs."""
+    connection = rpc.web.connect()
+    connection.request(
+        "POST",
+        rpc.path,
+        json.dumps(rpc.body("tools/call", params, meta)),
+        {
+            **rpc.headers("tools/call", params),
+            "Content-Type": "application/json",
+        },
+    )
+    with connection.getresponse() as response:
+        yield (
+            json.loads(line[len(b"data: ") :])
+            for line in response
+            if line.startswith(b"data: ")
+        )
+    connection.close()
+
+
 def order(session: str, code: str) -> Json:
     """The parameters of a call that runs code."""
     return {"name": "execute", "arguments": {"code": code, "session": session}}

@@ -4,7 +4,6 @@ Protocol, with a worker that does what the tests say."""
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any, Iterator
 
 import pytest
@@ -19,7 +18,7 @@ from fetch_gateway import (
     Fetching,
 )
 from records import wait_record
-from rpc import Json, Rpc, session_of, text_of
+from rpc import Json, Rpc, session_of, streamed, text_of
 from web import Web
 
 HASH = hashlib.sha256(PLAIN).hexdigest()
@@ -390,7 +389,7 @@ def test_a_slow_clone_is_answered(hasty: Fetching) -> None:
     assert "slow-tool is a folder that is not empty" in text_of(result)
 
 
-def test_progress(gateway: Fetching, rpc: Rpc, web: Web, session: str) -> None:
+def test_progress(gateway: Fetching, rpc: Rpc, session: str) -> None:
     """A client that wants it hears how far the file has come."""
     params = {
         "name": "files",
@@ -400,31 +399,15 @@ def test_progress(gateway: Fetching, rpc: Rpc, web: Web, session: str) -> None:
             "url": f"{HOST}/slow-progress",
         },
     }
-    connection = web.connect()
-    connection.request(
-        "POST",
-        "/mcp",
-        json.dumps(rpc.body("tools/call", params, {"progressToken": "p"})),
-        {
-            **rpc.headers("tools/call", params),
-            "Content-Type": "application/json",
-        },
-    )
-    with connection.getresponse() as response:
-        lines = (
-            json.loads(line[len(b"data: ") :])
-            for line in response
-            if line.startswith(b"data: ")
-        )
-        assert next(lines)["params"] == {
+    with streamed(rpc, params, {"progressToken": "p"}) as messages:
+        assert next(messages)["params"] == {
             "progressToken": "p",
             "progress": 5.0,
             "total": 10.0,
             "message": "receiving",
         }
         gateway.let("slow-progress")
-        (*_, last) = lines
-    connection.close()
+        (*_, last) = messages
     assert not last["result"]["isError"]
 
 

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 from deadline import DEADLINE, wait_for
 from harness import Gateway
-from rpc import LEGACY, NEWEST, Rpc, head_of, session_of, text_of
+from rpc import (
+    LEGACY,
+    NEWEST,
+    Rpc,
+    head_of,
+    session_of,
+    streamed,
+    text_of,
+)
 from web import Web
 
 WAIT = min(DEADLINE, 300)
@@ -53,6 +61,32 @@ def test_a_failure_is_an_error(rpc: Rpc, session: str) -> None:
     assert text_of(failed).endswith("before\n")
     killed = run(rpc, session, "kill -9 $$")
     assert killed["isError"]
+
+
+def test_progress_is_the_last_line_of_its_output(
+    rpc: Rpc, session: str
+) -> None:
+    """A client that wants notices gets them while the program runs."""
+    waiting = "until test -e go; do sleep 0.1; done; rm go; echo went"
+    params = {
+        "name": "session",
+        "arguments": {
+            "session": session,
+            "action": "run",
+            "command": f"printf 'begun\\n10%%\\r55%%'; {waiting}",
+            "seconds": WAIT,
+        },
+    }
+    with streamed(rpc, params, {"progressToken": "p"}) as messages:
+        first, second = next(messages), next(messages)
+        rpc.call("execute", code="open('go', 'w').close()", session=session)
+        (*_, last) = messages
+    assert first["method"] == "notifications/progress"
+    assert first["params"]["progressToken"] == "p"
+    assert first["params"]["message"] == "55%"
+    assert 0 < first["params"]["progress"] < second["params"]["progress"]
+    assert not last["result"]["isError"]
+    assert text_of(last["result"]).endswith("55%went\n")
 
 
 def test_goes_on_beside_the_kernel(rpc: Rpc, session: str) -> None:

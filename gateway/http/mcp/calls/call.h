@@ -96,6 +96,7 @@ void call_ask(mcp_call_t *self, const char *id, const char *method,
               json_t *params);
 /* Returns the client's token for progress, or NULL if it wants none; lent. */
 const json_t *call_progress_token(const mcp_call_t *self);
+#define CALL_PROGRESS_MS 4000 /* between two notices */
 /* Sends how far the call has come. `total` < 0: not known; `text` may be
  * NULL. */
 void call_progress(mcp_call_t *self, double progress, double total,

@@ -126,6 +126,16 @@ void process_text_skip(process_text_t *self, uint64_t count)
     self->left_out += count + drop(&self->tail, size);
 }
 
+void process_text_last(const process_text_t *self, buffer_t *out)
+{
+    const buffer_t *end = self->tail.size ? &self->tail : &self->head;
+
+    if (self->line.size)
+        write_plain(self->line.data, self->line.size, out);
+    else
+        buffer_append(out, end->data, end->size);
+}
+
 void process_text_write(process_text_t *self, buffer_t *out)
 {
     if (self->line.size)

@@ -8,6 +8,7 @@
 #include "gateway/http/executions/executions.h"
 #include "gateway/http/mcp/elicitation/call_state.h"
 #include "gateway/http/mcp/elicitation/question.h"
+#include "gateway/http/mcp/results/notice_line.h"
 #include "gateway/http/mcp/results/run_answer.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "gateway/http/mcp/tasks/tasks.h"
@@ -21,9 +22,7 @@
 
 #define ASKED_ID_SIZE 33 /* bytes of the id of a question, with its NUL */
 
-#define PROGRESS_MS 4000        /* between two notices of progress */
-#define NOTICE_MAX  200         /* bytes of output in a notice */
-#define CONTENT_MAX (64u << 10) /* bytes of a message that it is taken from */
+#define CONTENT_MAX (64u << 10) /* bytes of a message for a notice */
 
 typedef struct {
     mcp_call_t *call; /* borrowed: its owner */
@@ -161,29 +160,22 @@ static void check(run_wait_t *self, int64_t now)
 
 /* --- Progress --- */
 
-/* Returns the last line of the last output, for the caller. */
+/* Returns the last line of the last output, for the caller; NULL if there is
+ * none. */
 static char *last_line(const run_wait_t *self)
 {
     json_auto_t *content =
         json_tree_load(self->content.data, self->content.size, NULL);
     const char *text = json_string_value(json_object_get(content, "text"));
-    size_t size = text ? strlen(text) : 0, begin;
+    bytes_t line = notice_line(text_bytes(text ? text : ""));
 
-    while (size && (text[size - 1] == '\n' || text[size - 1] == '\r'))
-        size--;
-    for (begin = size;
-         begin && text[begin - 1] != '\n' && text[begin - 1] != '\r';)
-        begin--;
-    if (size - begin > NOTICE_MAX)
-        begin = size - NOTICE_MAX;
-    while (begin < size && ((unsigned char) text[begin] & 0xc0) == 0x80)
-        begin++;
-    return size > begin ? mem_copy(text + begin, size - begin) : NULL;
+    return line.size ? mem_copy(line.bytes, line.size) : NULL;
 }
 
 static void notice(run_wait_t *self, int64_t now)
 {
-    if (now - self->noticed < PROGRESS_MS || !call_progress_token(self->call))
+    if (now - self->noticed < CALL_PROGRESS_MS
+        || !call_progress_token(self->call))
         return;
     cleanup_free char *line = last_line(self);
     self->noticed = now;

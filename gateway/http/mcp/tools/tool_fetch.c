@@ -15,8 +15,7 @@
 
 #include <string.h>
 
-#define PROGRESS_MS 4000 /* between two notices of progress */
-#define KEYS_MAX    64   /* that are kept; the oldest one goes */
+#define KEYS_MAX 64 /* that are kept; the oldest one goes */
 
 typedef struct {
     mcp_call_t *call;              /* borrowed: its owner */
@@ -159,7 +158,7 @@ static void on_tick(mcp_call_t *call, int64_t now)
 {
     fetch_t *self = call->state;
     bool is_wanted =
-        call_progress_token(call) && now - self->noticed >= PROGRESS_MS;
+        call_progress_token(call) && now - self->noticed >= CALL_PROGRESS_MS;
 
     if (self->is_looking || (now < self->until && !is_wanted))
         return;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/executions/execution_request.h"
+#include "gateway/http/mcp/results/notice_line.h"
 #include "gateway/http/mcp/results/process_lines.h"
 #include "gateway/http/mcp/results/process_text.h"
 #include "gateway/http/mcp/results/tool_result.h"
@@ -31,6 +32,7 @@ typedef struct {
     json_int_t known;             /* offset of the byte after the output that
                                      there was */
     bool has_output;              /* some came */
+    int64_t begun_ms, noticed_ms; /* monotonic; the call, the last notice */
     int64_t until_ms;             /* monotonic; the answer is due */
     process_text_t text;          /* its output */
 } tool_process_t;
@@ -207,6 +209,25 @@ static void on_over(subscriber_t *subscriber, int status, const char *text)
     tool_result_text(process_of(subscriber)->call, true, "%.200s", text);
 }
 
+/* Says now and then how long it has been, with the last line that it wrote. */
+static void notice(tool_process_t *self, int64_t now)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    cleanup_free char *shown = NULL;
+    bytes_t line;
+
+    if (now - self->noticed_ms < CALL_PROGRESS_MS
+        || !call_progress_token(self->call))
+        return;
+    self->noticed_ms = now;
+    process_text_last(&self->text, &text);
+    line = notice_line(buffer_bytes(&text));
+    if (line.size)
+        shown = mem_copy(line.bytes, line.size);
+    call_progress(self->call, (double) (now - self->begun_ms) / 1000, -1,
+                  shown);
+}
+
 static void on_tick(subscriber_t *subscriber, int64_t now)
 {
     tool_process_t *self = process_of(subscriber);
@@ -216,6 +237,8 @@ static void on_tick(subscriber_t *subscriber, int64_t now)
     send_taken(self); /* shows the session that this client is there */
     if (now >= self->until_ms)
         answer(self);
+    else
+        notice(self, now);
 }
 
 static void on_detach(subscriber_t *subscriber)
@@ -233,7 +256,7 @@ static const subscriber_ops_t subscriber_ops = {
 
 /* ---- actions ---- */
 
-static int64_t until_ms(const mcp_call_t *call)
+static int64_t wait_ms(const mcp_call_t *call)
 {
     const json_t *value = json_object_get(call->arguments, "seconds");
     double seconds = value ? json_number_value(value) : SECONDS_USUAL;
@@ -242,7 +265,7 @@ static int64_t until_ms(const mcp_call_t *call)
         seconds = 0;
     if (seconds > SECONDS_MAX)
         seconds = SECONDS_MAX;
-    return clock_monotonic_ms() + (int64_t) (seconds * 1000);
+    return (int64_t) (seconds * 1000);
 }
 
 /* Sends the request to the session of the reply; `content` is taken. */
@@ -264,7 +287,8 @@ static void begin(exchange_t *exchange, const json_t *reply, const char *verb,
     self->content = content;
     self->follows = follows;
     self->waits = strcmp(verb, "start") == 0;
-    self->until_ms = until_ms(call);
+    self->begun_ms = self->noticed_ms = clock_monotonic_ms();
+    self->until_ms = self->begun_ms + wait_ms(call);
     self->subscriber.ops = &subscriber_ops;
     snprintf(self->subscriber.name, sizeof self->subscriber.name,
              "%.40s/process.%llu", exchange->who,

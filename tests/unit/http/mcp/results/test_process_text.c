@@ -20,6 +20,12 @@ static char *written(const char *text, size_t size, size_t piece)
     return mem_text(out.size ? (const char *) out.data : "");
 }
 
+static void assert_text(const buffer_t *found, const char *expected)
+{
+    assert_int_equal(found->size, strlen(expected));
+    assert_memory_equal(found->data, expected, found->size);
+}
+
 static void writes_lines_as_a_terminal_shows_them(void **state)
 {
     static const struct {
@@ -111,6 +117,24 @@ static void counts_what_is_not_to_be_had(void **state)
                         "begin\n\n… 1000 bytes left out …\nend\n");
 }
 
+/* The line that has not ended, else those before it. */
+static void has_its_end_at_any_time(void **state)
+{
+    cleanup_process_text process_text_t self = {0};
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    (void) state;
+    process_text_last(&self, &out);
+    assert_int_equal(out.size, 0);
+    process_text_add(&self, "a\n10%\r20%", 9);
+    process_text_last(&self, &out);
+    assert_text(&out, "20%");
+    process_text_add(&self, "\n", 1);
+    buffer_clear(&out);
+    process_text_last(&self, &out);
+    assert_text(&out, "a\n20%\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +142,7 @@ int main(void)
         cmocka_unit_test(leaves_out_the_middle),
         cmocka_unit_test(a_line_without_end_is_bounded),
         cmocka_unit_test(counts_what_is_not_to_be_had),
+        cmocka_unit_test(has_its_end_at_any_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
