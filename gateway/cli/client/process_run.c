@@ -1,14 +1,14 @@
 /* See process_run.h. One loop: standard input goes to the process as far as it
  * takes it, its output is written as far as it is taken here. Output that was
- * not written is not acknowledged, so a slow reader slows down the process and
- * nothing is lost. */
+ * not written is not acknowledged, so a slow reader slows down the process, and
+ * no output is lost. */
 #include "gateway/cli/client/process_run.h"
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "gateway/cli/client/kernel_client.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/client/process_client.h"
+#include "gateway/cli/client/run_output.h"
 #include "gateway/cli/core/command.h"
 #include "gateway/cli/core/raw_terminal.h"
 #include "gateway/cli/core/terminal.h"
@@ -27,20 +27,16 @@
 #define START_MS      60000 /* how long a process may take to start */
 #define INPUT_PIECE   (16u << 10)
 #define INPUT_WINDOW  (128u << 10) /* sent, and not taken by the process */
-#define OUTPUT_PIECE  4096 /* a pipe that takes something takes it all */
-#define INTERRUPTS    3    /* the third Ctrl-C leaves */
+#define INTERRUPTS    3            /* the third Ctrl-C leaves */
 
 typedef struct {
     process_client_t *client; /* owned */
     uint64_t number;          /* of the process; 0: not started */
     json_t *ended;            /* owned; how it ended, or NULL */
-    raw_terminal_t *raw;    /* owned; the program has this terminal, or NULL */
-    terminal_t *screens[2]; /* owned; for output that is a terminal */
-    buffer_t waiting[2];    /* output that is not written yet */
-    bool is_broken[2];      /* its reader has gone */
-    uint64_t seen;          /* offset of the next byte of output */
-    uint64_t confirmed;     /* offset up to which the session knows that the
-                               output was written */
+    raw_terminal_t *raw;  /* owned; the program has this terminal, or NULL */
+    run_output_t *output; /* owned */
+    uint64_t confirmed;   /* offset up to which the session knows that the
+                             output was written */
     uint64_t input_sent, input_taken;
     bool has_input;  /* standard input is not at its end */
     int64_t started; /* monotonic ms */
@@ -64,10 +60,7 @@ static void on_signal(int number)
 static void run_clear(run_t *self)
 {
     raw_terminal_destroy(&self->raw);
-    for (int i = 0; i < 2; i++) {
-        terminal_destroy(&self->screens[i]);
-        buffer_reset(&self->waiting[i]);
-    }
+    run_output_destroy(&self->output);
     json_decref(self->ended);
     process_client_destroy(&self->client);
 }
@@ -91,48 +84,10 @@ static void say(run_t *self, const char *verb, json_t *content, bytes_t data)
 
 /* ---- output ---- */
 
-/* All of it: a terminal that is stopped stops this side, too. */
-static void write_raw(run_t *self, buffer_t *waiting)
-{
-    cleanup_buffer buffer_t out = BUFFER_EMPTY;
-    fault_t ignored;
-
-    raw_terminal_filter(self->raw, buffer_bytes(waiting), &out);
-    if (out.size)
-        (void) fd_write_all(STDOUT_FILENO, out.data, out.size, &ignored);
-    buffer_clear(waiting);
-}
-
-static void write_some(run_t *self, int which)
-{
-    buffer_t *waiting = &self->waiting[which];
-    size_t size = waiting->size < OUTPUT_PIECE ? waiting->size : OUTPUT_PIECE;
-    ssize_t written;
-
-    if (self->raw) {
-        write_raw(self, waiting);
-        return;
-    }
-    if (terminal_is_tty(self->screens[which])) {
-        terminal_colored(self->screens[which], (const char *) waiting->data,
-                         waiting->size);
-        fflush(which ? stderr : stdout);
-        buffer_clear(waiting);
-        return;
-    }
-    written = write(which ? STDERR_FILENO : STDOUT_FILENO, waiting->data, size);
-    if (written >= 0)
-        buffer_consume(waiting, (size_t) written);
-    else if (errno != EAGAIN && errno != EINTR) {
-        self->is_broken[which] = true;
-        buffer_clear(waiting);
-    }
-}
-
 /* Reports to the session how much was written, when it is worth it. */
 static void acknowledge(run_t *self)
 {
-    uint64_t done = self->seen - self->waiting[0].size - self->waiting[1].size;
+    uint64_t done = run_output_written(self->output);
     json_t *content;
 
     if (!self->number
@@ -152,25 +107,16 @@ static void on_output(run_t *self, const process_news_t *news)
                         : (bytes_t){0};
     uint64_t offset =
         (uint64_t) json_integer_value(json_object_get(news->content, "offset"));
-    int which = strcmp(member_text(news->content, "stream"), "stderr") == 0;
+    bool is_error = strcmp(member_text(news->content, "stream"), "stderr") == 0;
+    uint64_t lost =
+        run_output_add(self->output, offset,
+                       is_error ? RUN_OUTPUT_ERR : RUN_OUTPUT_OUT, bytes);
 
-    if (offset > self->seen && self->seen > 0)
+    if (lost)
         complain(GATEWAY_EXIT_FAILED,
                  "%" PRIu64 " bytes of output were not received: this command "
                  "was stopped, or no gateway ran",
-                 offset - self->seen);
-    if (offset + bytes.size <= self->seen)
-        return;
-    if (offset < self->seen) {
-        size_t known = (size_t) (self->seen - offset);
-
-        bytes =
-            (bytes_t){(const char *) bytes.bytes + known, bytes.size - known};
-        offset = self->seen;
-    }
-    self->seen = offset + bytes.size;
-    if (!self->is_broken[which])
-        buffer_append(&self->waiting[which], bytes.bytes, bytes.size);
+                 lost);
 }
 
 /* ---- input ---- */
@@ -328,11 +274,6 @@ static void pass_signals(run_t *self, int handled[NSIG])
             pass_signal(self, number, &handled[number]);
 }
 
-static bool has_output(const run_t *self)
-{
-    return self->waiting[0].size || self->waiting[1].size;
-}
-
 /* Follows anew if no message came for a while: another gateway may serve the
  * session. */
 static void look_at_gateway(run_t *self)
@@ -341,7 +282,7 @@ static void look_at_gateway(run_t *self)
     json_t *content;
 
     /* The session waits for this side. To follow anew would ask for more. */
-    if (has_output(self))
+    if (run_output_is_waiting(self->output))
         self->heard = now;
     if (now - self->heard < ALIVE_MS || now - self->asked < ALIVE_MS)
         return;
@@ -361,42 +302,66 @@ static void look_at_gateway(run_t *self)
         return;
     }
     content = of_process(self);
-    json_object_set_new(content, "from", json_integer((json_int_t) self->seen));
+    json_object_set_new(
+        content, "from",
+        json_integer((json_int_t) run_output_next(self->output)));
     say(self, "attach_request", content, (bytes_t){0});
 }
 
-static void turn(run_t *self, int handled[NSIG])
+static bool is_finished(const run_t *self)
 {
-    struct pollfd watches[] = {
-        {process_client_fd(self->client), POLLIN, 0},
-        {-1, POLLIN, 0},
-        {-1, POLLOUT, 0},
-        {-1, POLLOUT, 0},
-    };
+    return self->is_over
+           || (self->ended && !run_output_is_waiting(self->output));
+}
 
+static void receive(run_t *self)
+{
     for (;;) {
         cleanup_process_news process_news_t news = {0};
 
         if (!process_client_receive(self->client, 0, &news))
-            break;
+            return;
         on_news(self, &news);
     }
+}
+
+enum {
+    WATCH_SESSION,
+    WATCH_INPUT,
+    WATCH_OUTPUT,
+    WATCHES = WATCH_OUTPUT + RUN_OUTPUTS
+};
+
+/* Waits until there is something to receive, to read or to write. */
+static void move_bytes(run_t *self)
+{
+    struct pollfd watches[WATCHES] = {
+        [WATCH_SESSION] = {process_client_fd(self->client), POLLIN, 0},
+        [WATCH_INPUT] = {may_send(self) ? STDIN_FILENO : -1, POLLIN, 0},
+    };
+
+    for (unsigned i = 0; i < RUN_OUTPUTS; i++) {
+        watches[WATCH_OUTPUT + i].fd =
+            run_output_fd(self->output, (run_output_stream_t) i);
+        watches[WATCH_OUTPUT + i].events = POLLOUT;
+    }
+    if (poll(watches, WATCHES, LOOK_MS) <= 0)
+        return;
+    if (watches[WATCH_INPUT].revents)
+        read_input(self);
+    for (unsigned i = 0; i < RUN_OUTPUTS; i++)
+        if (watches[WATCH_OUTPUT + i].revents)
+            run_output_write(self->output, (run_output_stream_t) i, self->raw);
+}
+
+static void turn(run_t *self, int handled[NSIG])
+{
+    receive(self);
     if (pending)
         pass_signals(self, handled);
-    if (self->is_over || (self->ended && !has_output(self)))
+    if (is_finished(self))
         return;
-    if (may_send(self))
-        watches[1].fd = STDIN_FILENO;
-    for (int i = 0; i < 2; i++)
-        if (self->waiting[i].size)
-            watches[2 + i].fd = i ? STDERR_FILENO : STDOUT_FILENO;
-    if (poll(watches, 4, LOOK_MS) > 0) {
-        if (watches[1].revents)
-            read_input(self);
-        for (int i = 0; i < 2; i++)
-            if (watches[2 + i].revents)
-                write_some(self, i);
-    }
+    move_bytes(self);
     acknowledge(self);
     look_at_gateway(self);
 }
@@ -472,11 +437,10 @@ int process_run(const char *session, bool may_start, process_run_mode_t mode,
         return status;
     signal(SIGPIPE, SIG_IGN);
     kernel_client_catch_signals(on_signal);
-    self.screens[0] = terminal_new(stdout);
-    self.screens[1] = terminal_new(stderr);
+    self.output = run_output_new(stdout, stderr);
     self.started = self.heard = clock_monotonic_ms();
     say(&self, "start_request", json_incref(wish), (bytes_t){0});
-    while (!self.is_over && !(self.ended && !has_output(&self)))
+    while (!is_finished(&self))
         turn(&self, handled);
     return self.ended && !self.is_over ? judge(&self) : self.status;
 }
