@@ -5,7 +5,8 @@
  *   contents_show.c       files of workspaces, shown
  *   contents_list.c       folders of workspaces
  *   contents_save.c       PUT
- *   contents_change.c     POST, PATCH, DELETE
+ *   contents_new.c        POST
+ *   contents_change.c     PATCH, DELETE, and the answer to a change
  *   contents_checkpoints.c
  * The routes are api/api_contents.c (which place a path names, scopes) and
  * api/api_files.c (downloads). */
