@@ -2,6 +2,7 @@
  * jupyter-server-nbmodel: 202 and a Location. The client polls it until there
  * is a result (200), a question for input (300), or the execution was lost
  * (500). A request with a key runs once, however often it is sent. */
+#include "gateway/http/api/execute_wish.h"
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/api/route.h"
 #include "gateway/http/api/view_json.h"
@@ -15,85 +16,28 @@
 
 #define QUEUE_RETRY_S 1 /* Retry-After when the queue is full */
 
-/* --- The request --- */
-
-typedef struct {
-    json_t *body; /* owned */
-    const char *code, *key;
-} execute_request_t;
-
-static void execute_request_clear(execute_request_t *self)
-{
-    json_decref(self->body);
-}
-
-/* Optional members: the metadata, and members of the content. */
-static const struct {
-    const char *name;
-    bool is_object; /* a bool otherwise */
-} extras[] = {
-    {"metadata", true},       {"silent", false},
-    {"store_history", false}, {"user_expressions", true},
-    {"allow_stdin", false},   {"stop_on_error", false},
-};
-
-static bool check_extras(exchange_t *exchange, const json_t *body)
-{
-    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
-        const json_t *value = json_object_get(body, extras[i].name);
-        if (!value || json_is_null(value)
-            || (extras[i].is_object ? json_is_object(value)
-                                    : json_is_boolean(value)))
-            continue;
-        exchange_fail(exchange, 400, "%s must be %s", extras[i].name,
-                      extras[i].is_object ? "an object" : "true or false");
-        return false;
-    }
-    return true;
-}
-
-static bool execute_request_read(exchange_t *exchange, execute_request_t *ret)
+/* Reads what the client wants; false if it was answered with what is wrong. */
+static bool read_wish(exchange_t *exchange, execute_wish_t *ret_wish)
 {
     execution_view_options_t view;
     bool is_for_model;
+    json_t *body;
+    fault_t fault;
 
     if (!view_json_read_options(exchange, &view, &is_for_model)
-        || !exchange_read_object(exchange, &ret->body))
+        || !exchange_read_object(exchange, &body))
         return false;
-    ret->code = json_string_value(json_object_get(ret->body, "code"));
-    ret->key = exchange->request.headers[HEADER_KEY];
-    if (json_object_get(ret->body, "key"))
-        ret->key = json_string_value(json_object_get(ret->body, "key"));
-    if (!ret->code)
-        exchange_fail(exchange, 400, "code must be the code, a text");
-    else if ((json_object_get(ret->body, "key") && !ret->key)
-             || (ret->key
-                 && (!*ret->key || strlen(ret->key) > EXECUTION_KEY_MAX)))
-        exchange_fail(exchange, 400, "The key must be a text of 1 to %d bytes",
-                      EXECUTION_KEY_MAX);
-    else if (check_extras(exchange, ret->body)) {
-        if (is_for_model)
-            json_object_set_new(
-                ret->body, "metadata",
-                view_json_metadata(json_object_get(ret->body, "metadata")));
-        return true;
+    if (execute_wish_read(body, exchange->request.headers[HEADER_KEY], ret_wish,
+                          &fault)
+        < 0) {
+        exchange_fail(exchange, 400, "%s", fault.text);
+        return false;
     }
-    return false;
-}
-
-static json_t *make_content(const execute_request_t *request)
-{
-    json_t *content =
-        json_pack("{s:s,s:b,s:b,s:{},s:b,s:b}", "code", request->code, "silent",
-                  0, "store_history", 1, "user_expressions", "allow_stdin", 1,
-                  "stop_on_error", 0);
-
-    for (size_t i = 1; i < sizeof extras / sizeof *extras; i++) {
-        json_t *value = json_object_get(request->body, extras[i].name);
-        if (value && !json_is_null(value))
-            json_object_set(content, extras[i].name, value);
-    }
-    return content;
+    if (is_for_model)
+        json_object_set_new(
+            ret_wish->body, "metadata",
+            view_json_metadata(execute_wish_metadata(ret_wish)));
+    return true;
 }
 
 /* --- Answers --- */
@@ -199,23 +143,21 @@ static bool answer_known(exchange_t *exchange, executions_t *runs,
 }
 
 static void send_order(exchange_t *exchange, executions_t *runs, const char *id,
-                       const execute_request_t *request)
+                       const execute_wish_t *wish)
 {
     const subscription_t *subscription =
         subscription_find(exchange->http, exchange->request.parameters[0]);
-    json_auto_t *content = make_content(request);
-    const json_t *metadata = json_object_get(request->body, "metadata");
+    json_auto_t *content = execute_wish_content(wish);
     cleanup_message message_t *message = execution_request_message(
         id,
         subscription && subscription->kernel_session
             ? subscription->kernel_session
             : "",
-        "execute_request", NULL, json_is_object(metadata) ? metadata : NULL,
-        content);
+        "execute_request", NULL, execute_wish_metadata(wish), content);
     execution_t *run = executions_add(runs, id);
     fault_t fault;
 
-    execution_digest(request->code, run->digest);
+    execution_digest(wish->code, run->digest);
     if (execution_request_send(exchange->http, exchange->request.parameters[0],
                                run, CHANNEL_SHELL, message, &fault)
         < 0) {
@@ -232,7 +174,7 @@ static void on_ready(exchange_t *exchange, const json_t *session)
     const char *kernel = exchange->request.parameters[0];
     const subscription_t *subscription =
         subscription_find(exchange->http, kernel);
-    CLEANUP(execute_request_clear) execute_request_t request = {0};
+    cleanup_execute_wish execute_wish_t wish = {0};
     char id[EXECUTION_ID_SIZE];
     fault_t fault;
     executions_t *runs;
@@ -244,16 +186,16 @@ static void on_ready(exchange_t *exchange, const json_t *session)
                       kernel);
         return;
     }
-    if (!execute_request_read(exchange, &request))
+    if (!read_wish(exchange, &wish))
         return;
     runs = executions_of(exchange->http, kernel, subscription->journal, &fault);
     if (!runs) {
         exchange_fail(exchange, 500, "%s", fault.text);
         return;
     }
-    execution_request_id(kernel, request.key, id);
-    if (!answer_known(exchange, runs, id, request.code))
-        send_order(exchange, runs, id, &request);
+    execution_request_id(kernel, wish.key, id);
+    if (!answer_known(exchange, runs, id, wish.code))
+        send_order(exchange, runs, id, &wish);
 }
 
 static void on_execute_shown(exchange_t *exchange, const json_t *reply)
@@ -265,10 +207,10 @@ static void on_execute_shown(exchange_t *exchange, const json_t *reply)
 
 static void execute(exchange_t *exchange)
 {
-    CLEANUP(execute_request_clear) execute_request_t request = {0};
+    cleanup_execute_wish execute_wish_t wish = {0};
 
     /* Mistakes of the request are answered before the registry is asked. */
-    if (execute_request_read(exchange, &request))
+    if (read_wish(exchange, &wish))
         registry_client_ask(exchange, "session_show_request",
                             jupyter_model_id(exchange), on_execute_shown);
 }
