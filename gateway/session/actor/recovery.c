@@ -5,6 +5,7 @@
 #include "gateway/session/actor/dispatch.h"
 #include "gateway/session/core/replies.h"
 #include "gateway/session/processes/process_control.h"
+#include "gateway/session/processes/process_records.h"
 #include "gateway/session/tools/tool_recovery.h"
 
 #include <string.h>
@@ -174,7 +175,7 @@ static void on_state(session_t *self, const journal_record_t *record)
         self->recovery->left_number = 0;
     }
     if (strncmp(record->type, "process", strlen("process")) == 0)
-        process_control_recall(self, record);
+        process_records_recall(self, record);
     if (strcmp(record->type, "reviving") == 0
         || strcmp(record->type, "revived") == 0) {
         revive_keep(self->revival, record->content);

@@ -7,9 +7,8 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "gateway/session/processes/process_input.h"
+#include "gateway/session/processes/process_records.h"
 #include "gateway/session/processes/process_replies.h"
-#include "protocol/jspan.h"
-#include "protocol/jspan_write.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +20,7 @@
 #define GONE_MS       500
 #define OUTPUT_END_MS 0 /* from SIGTERM to SIGKILL past the output limit */
 
-/* ---- names and records ---- */
+/* ---- its socket ---- */
 
 static char *socket_path(const session_t *self, uint64_t number)
 {
@@ -34,82 +33,6 @@ static void remove_socket(const session_t *self, uint64_t number)
     cleanup_free char *path = socket_path(self, number);
 
     (void) unlink(path);
-}
-
-static int note(session_t *self, const char *type, const process_t *process,
-                fault_t *fault)
-{
-    cleanup_buffer buffer_t out = BUFFER_EMPTY;
-
-    process_write(process, NULL, &out);
-    return publisher_note(self->publisher, type, 0, (const char *) out.data,
-                          fault);
-}
-
-static void note_anyway(session_t *self, const char *type,
-                        const process_t *process)
-{
-    fault_t fault;
-
-    if (note(self, type, process, &fault) < 0)
-        log_error("session=%s %s %" PRIu64 ": %s", self->spec->id, type,
-                  process->number, fault.text);
-}
-
-/* The part of the output that the journal keeps; the rest is only counted. */
-static void record_output(session_t *self, process_t *process, uint64_t offset,
-                          unsigned stream, bytes_t bytes)
-{
-    cleanup_buffer buffer_t out = BUFFER_EMPTY;
-    uint64_t left = PROCESS_RECORDED - process->recorded;
-    fault_t fault;
-
-    if (bytes.size > left)
-        bytes.size = (size_t) left;
-    if (!bytes.size)
-        return;
-    jspan_write_begin(&out);
-    jspan_write_count(&out, "process", process->number);
-    jspan_write_text(&out, "stream",
-                     stream == KEEPER_STDERR ? "stderr" : "stdout");
-    jspan_write_count(&out, "offset", offset);
-    jspan_write_count(&out, "size", bytes.size);
-    jspan_write_bytes(&out, "text", bytes);
-    jspan_write_end(&out);
-    process->recorded += bytes.size;
-    if (publisher_note(self->publisher, "process_output", 0,
-                       (const char *) out.data, &fault)
-        < 0)
-        log_warning("session=%s output of process %" PRIu64 ": %s",
-                    self->spec->id, process->number, fault.text);
-}
-
-/* ---- the audit log ---- */
-
-static audit_process_t audited(const process_t *process)
-{
-    return (audit_process_t){process->who, process->number, process->arguments,
-                             process->is_terminal};
-}
-
-static void audit_start(session_t *self, const process_t *process)
-{
-    audit_process_t it = audited(process);
-
-    audit_events_process_start(self->audit, &it);
-}
-
-static void audit_end(session_t *self, const process_t *process)
-{
-    cleanup_buffer buffer_t detail = BUFFER_EMPTY;
-    audit_process_t it = audited(process);
-
-    process_write_end(process, &detail);
-    audit_events_process_end(
-        self->audit, &it,
-        &(audit_process_end_t){(const char *) detail.data,
-                               process->bytes[0] + process->bytes[1],
-                               process->cpu_ms, process->fate == PROCESS_LOST});
 }
 
 /* ---- the end ---- */
@@ -125,8 +48,7 @@ static void finish(session_t *self, process_t *process)
         (void) keeper_link_send(process->link, &dismiss, &ignored);
     remove_socket(self, number);
     processes_end(self->processes, process);
-    note_anyway(self, "process_ended", process);
-    audit_end(self, process);
+    process_records_end(self, process);
     process_replies_answer_start(self, process);
     process_replies_feed(self, process);
 }
@@ -207,9 +129,9 @@ static int on_output(session_t *self, process_t *process,
         return 0;
     noted = offset < process->noted ? (size_t) (process->noted - offset) : 0;
     process->bytes[stream == KEEPER_STDERR] += message->data.size - noted;
-    record_output(self, process, offset + noted, stream,
-                  (bytes_t){(const char *) message->data.bytes + noted,
-                            message->data.size - noted});
+    process_records_output(self, process, offset + noted, stream,
+                           (bytes_t){(const char *) message->data.bytes + noted,
+                                     message->data.size - noted});
     process->noted = end;
     if (is_past(self, process) && process->fate != PROCESS_BY_OUTPUT) {
         process->fate = PROCESS_BY_OUTPUT;
@@ -363,12 +285,11 @@ int process_control_start(session_t *self, process_t *process,
     process->asked_ms = clock_monotonic_ms();
     if ((r = call_keeper(self, process, fault)) < 0
         || (r = send_start(process, wish, fault)) < 0
-        || (r = note(self, "process", process, fault)) < 0) {
+        || (r = process_records_start(self, process, fault)) < 0) {
         remove_socket(self, process->number);
         processes_remove(self->processes, process);
         return r;
     }
-    audit_start(self, process);
     timers_start_once(self->timers, TIMER_PROCESSES, PROCESS_LOOK_MS);
     return 0;
 }
@@ -414,37 +335,6 @@ void process_control_on_timer(void *session)
 }
 
 /* ---- another gateway's ---- */
-
-void process_control_recall(session_t *self, const journal_record_t *record)
-{
-    bool has_ended = strcmp(record->type, "process_ended") == 0;
-    process_t *process;
-    jspan_t object;
-    uint64_t number;
-    fault_t fault;
-
-    if (jspan_check(record->content.bytes, record->content.size, &object,
-                    &fault)
-            < 0
-        || !(number = process_read_number(object)))
-        return;
-    process = processes_find(self->processes, number);
-    if (strcmp(record->type, "process_output") == 0) {
-        int64_t size = 0;
-
-        if (process && jspan_to_integer(jspan_member(object, "size"), &size)
-            && size > 0)
-            process->recorded += (uint64_t) size;
-        return;
-    }
-    if (!process)
-        process = processes_add(self->processes, number);
-    process->session = self;
-    if (!process_read(process, object))
-        processes_remove(self->processes, process);
-    else if (has_ended)
-        processes_end(self->processes, process);
-}
 
 void process_control_find(session_t *self)
 {

@@ -17,8 +17,8 @@ int process_control_start(session_t *self, process_t *process,
 bool process_control_keeps_awake(const session_t *self);
 /* Notes that the kernel has ended, and all processes with it. */
 void process_control_end_all(session_t *self);
-/* Reads a record of another gateway; then finds the processes that live. */
-void process_control_recall(session_t *self, const journal_record_t *record);
+/* Connects to the processes of another gateway that live; the others are lost.
+ * The table has them from the journal (process_records_recall). */
 void process_control_find(session_t *self);
 /* Handles TIMER_PROCESSES; `session` is it. */
 void process_control_on_timer(void *session);

@@ -3,6 +3,7 @@
  */
 #include "gateway/session/processes/process_control.h"
 
+#include "gateway/session/processes/process_records.h"
 #include "gateway/session/processes/process_replies.h"
 #include "tests/lib/fake_keeper.h"
 #include "tests/lib/session_fakes.h"
@@ -390,7 +391,7 @@ static void recall(session_t *self, const char *type, const char *content)
                                .content = text_bytes(content)};
 
     snprintf(record.type, sizeof record.type, "%s", type);
-    process_control_recall(self, &record);
+    process_records_recall(self, &record);
 }
 
 static const char known[] =

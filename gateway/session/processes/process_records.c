@@ -1,0 +1,111 @@
+/* See process_records.h. */
+#include "gateway/session/processes/process_records.h"
+
+#include "base/log.h"
+#include "protocol/jspan.h"
+#include "protocol/jspan_write.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static int note(session_t *self, const char *type, const process_t *process,
+                fault_t *fault)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    process_write(process, NULL, &out);
+    return publisher_note(self->publisher, type, 0, (const char *) out.data,
+                          fault);
+}
+
+static audit_process_t audited(const process_t *process)
+{
+    return (audit_process_t){process->who, process->number, process->arguments,
+                             process->is_terminal};
+}
+
+int process_records_start(session_t *self, const process_t *process,
+                          fault_t *fault)
+{
+    audit_process_t it = audited(process);
+    int r = note(self, "process", process, fault);
+
+    if (r == 0)
+        audit_events_process_start(self->audit, &it);
+    return r;
+}
+
+void process_records_output(session_t *self, process_t *process,
+                            uint64_t offset, unsigned stream, bytes_t bytes)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    uint64_t left = PROCESS_RECORDED - process->recorded;
+    fault_t fault;
+
+    if (bytes.size > left)
+        bytes.size = (size_t) left;
+    if (!bytes.size)
+        return;
+    jspan_write_begin(&out);
+    jspan_write_count(&out, "process", process->number);
+    jspan_write_text(&out, "stream",
+                     stream == KEEPER_STDERR ? "stderr" : "stdout");
+    jspan_write_count(&out, "offset", offset);
+    jspan_write_count(&out, "size", bytes.size);
+    jspan_write_bytes(&out, "text", bytes);
+    jspan_write_end(&out);
+    process->recorded += bytes.size;
+    if (publisher_note(self->publisher, "process_output", 0,
+                       (const char *) out.data, &fault)
+        < 0)
+        log_warning("session=%s output of process %" PRIu64 ": %s",
+                    self->spec->id, process->number, fault.text);
+}
+
+void process_records_end(session_t *self, const process_t *process)
+{
+    cleanup_buffer buffer_t detail = BUFFER_EMPTY;
+    audit_process_t it = audited(process);
+    fault_t fault;
+
+    if (note(self, "process_ended", process, &fault) < 0)
+        log_error("session=%s process_ended %" PRIu64 ": %s", self->spec->id,
+                  process->number, fault.text);
+    process_write_end(process, &detail);
+    audit_events_process_end(
+        self->audit, &it,
+        &(audit_process_end_t){(const char *) detail.data,
+                               process->bytes[0] + process->bytes[1],
+                               process->cpu_ms, process->fate == PROCESS_LOST});
+}
+
+void process_records_recall(session_t *self, const journal_record_t *record)
+{
+    bool has_ended = strcmp(record->type, "process_ended") == 0;
+    process_t *process;
+    jspan_t object;
+    uint64_t number;
+    fault_t fault;
+
+    if (jspan_check(record->content.bytes, record->content.size, &object,
+                    &fault)
+            < 0
+        || !(number = process_read_number(object)))
+        return;
+    process = processes_find(self->processes, number);
+    if (strcmp(record->type, "process_output") == 0) {
+        int64_t size = 0;
+
+        if (process && jspan_to_integer(jspan_member(object, "size"), &size)
+            && size > 0)
+            process->recorded += (uint64_t) size;
+        return;
+    }
+    if (!process)
+        process = processes_add(self->processes, number);
+    process->session = self;
+    if (!process_read(process, object))
+        processes_remove(self->processes, process);
+    else if (has_ended)
+        processes_end(self->processes, process);
+}
