@@ -448,6 +448,16 @@ static void print_view(execution_t *self, const char *id, gateway_exit_t status)
         self->started ? clock_monotonic_ms() - self->started : -1, status);
 }
 
+/* Prints the document or the view that was asked for, if any. */
+static void print_machine_readable(execution_t *self, const char *id,
+                                   gateway_exit_t status)
+{
+    if (self->is_json)
+        print_document(self, id, status);
+    else if (self->is_for_model)
+        print_view(self, self->session, status);
+}
+
 static gateway_exit_t print_outcome(execution_t *self, const char *id)
 {
     gateway_exit_t status = judge(self);
@@ -471,11 +481,69 @@ static gateway_exit_t print_outcome(execution_t *self, const char *id)
         output_printer_say(self->outputs,
                            member_text(self->revived, "sentence"));
     output_printer_end(self->outputs);
-    if (self->is_json)
-        print_document(self, id, status);
-    else if (self->is_for_model)
-        print_view(self, self->session, status);
+    print_machine_readable(self, id, status);
     return status;
+}
+
+/* The options that are more than a switch. */
+typedef struct {
+    buffer_t code;      /* owned */
+    bool is_from_stdin; /* the code was read from standard input */
+    double seconds;     /* the cell's time limit; 0: none */
+} wish_t;
+
+static void wish_clear(wish_t *self)
+{
+    buffer_reset(&self->code);
+}
+
+/* Returns GATEWAY_EXIT_OK; or prints what is wrong with the command line. */
+static int read_wish(const execution_t *self, const arguments_t *arguments,
+                     wish_t *ret_wish)
+{
+    fault_t fault = {0};
+
+    if (self->is_json && self->is_for_model)
+        return usage_error(arguments, "either --json or --for-model");
+    if (arguments_has(arguments, "code") && arguments_operand(arguments, 1))
+        return usage_error(arguments, "either -c or a file, not both");
+    if (!arguments_has(arguments, "code") && !arguments_operand(arguments, 1)
+        && isatty(STDIN_FILENO))
+        return usage_error(arguments,
+                           "there is no code: give -c CODE, a file, or - for "
+                           "standard input");
+    if (arguments_seconds(arguments, "timeout", &ret_wish->seconds)
+        && !(ret_wish->seconds > 0))
+        return usage_error(arguments, "--timeout must be more than 0");
+    if (read_code(arguments, &ret_wish->code, &ret_wish->is_from_stdin, &fault)
+        < 0)
+        return usage_error(arguments, "%s", fault.text);
+    return GATEWAY_EXIT_OK;
+}
+
+/* Connects to the gateway, then to the session. Prints what failed. */
+static gateway_exit_t connect_session(execution_t *self,
+                                      const arguments_t *arguments,
+                                      json_t **ret_session)
+{
+    bool may_start = !arguments_has(arguments, "no-start");
+    gateway_exit_t status =
+        management_client_open(may_start, &self->management);
+    fault_t fault = {0};
+
+    if (status == GATEWAY_EXIT_OK)
+        status = find_session(self, ret_session);
+    if (status != GATEWAY_EXIT_OK) {
+        print_machine_readable(self, self->session, status);
+        return status;
+    }
+    if (client_new(member_text(*ret_session, "connection_file"), &self->client,
+                   &fault)
+        < 0) {
+        output_printer_say(self->outputs, fault.text);
+        return GATEWAY_EXIT_FAILED;
+    }
+    return GATEWAY_EXIT_OK;
 }
 
 static int exec(const arguments_t *arguments)
@@ -487,52 +555,26 @@ static int exec(const arguments_t *arguments)
         .is_json = arguments_has(arguments, "json"),
         .is_for_model = arguments_has(arguments, "for-model"),
     };
-    cleanup_buffer buffer_t code = BUFFER_EMPTY;
+    CLEANUP(wish_clear) wish_t wish = {.code = BUFFER_EMPTY};
     json_auto_t *session = NULL;
-    bool is_from_stdin = false;
-    double seconds = 0;
-    gateway_exit_t status;
-    fault_t fault = {0};
+    int status = read_wish(&self, arguments, &wish);
 
-    if (self.is_json && self.is_for_model)
-        return usage_error(arguments, "either --json or --for-model");
-    if (arguments_has(arguments, "code") && arguments_operand(arguments, 1))
-        return usage_error(arguments, "either -c or a file, not both");
-    if (!arguments_has(arguments, "code") && !arguments_operand(arguments, 1)
-        && isatty(STDIN_FILENO))
-        return usage_error(arguments,
-                           "there is no code: give -c CODE, a file, or - for "
-                           "standard input");
-    if (arguments_seconds(arguments, "timeout", &seconds) && !(seconds > 0))
-        return usage_error(arguments, "--timeout must be more than 0");
-    if (read_code(arguments, &code, &is_from_stdin, &fault) < 0)
-        return usage_error(arguments, "%s", fault.text);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
     self.outputs = output_printer_new(arguments_value(arguments, "output-dir"),
                                       self.is_json || self.is_for_model);
-    self.answer = prompt_input_new(is_from_stdin);
-    if ((status = management_client_open(!arguments_has(arguments, "no-start"),
-                                         &self.management))
-            != GATEWAY_EXIT_OK
-        || (status = find_session(&self, &session)) != GATEWAY_EXIT_OK) {
-        if (self.is_json)
-            print_document(&self, self.session, status);
-        else if (self.is_for_model)
-            print_view(&self, self.session, status);
+    self.answer = prompt_input_new(wish.is_from_stdin);
+    if ((status = connect_session(&self, arguments, &session))
+        != GATEWAY_EXIT_OK)
         return status;
-    }
-    if (client_new(member_text(session, "connection_file"), &self.client,
-                   &fault)
-        < 0) {
-        output_printer_say(self.outputs, fault.text);
-        return GATEWAY_EXIT_FAILED;
-    }
     kernel_client_catch_signals(on_signal);
     kernel_client_wait_for_welcome(self.client, is_to_end);
-    if ((status = send_code(&self, &code, seconds)) != GATEWAY_EXIT_OK)
+    if ((status = send_code(&self, &wish.code, wish.seconds))
+        != GATEWAY_EXIT_OK)
         return status;
     run_until_idle(&self);
     status = print_outcome(&self, member_text(session, "id"));
-    return ending ? 128 + ending : (int) status;
+    return ending ? 128 + ending : status;
 }
 
 static const flag_t flags[] = {
