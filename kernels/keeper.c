@@ -92,7 +92,8 @@ static void tell_output(keeper_t *self)
         output_ring_sent(self->ring);
 }
 
-/* A gateway that is new learns by it what an earlier one has sent. */
+/* Reports how much of the input the process has read, and how much has come: a
+ * new gateway does not know how much an earlier one has sent. */
 static void send_input_taken(keeper_t *self)
 {
     const keeper_message_t message = {
@@ -177,7 +178,7 @@ static uint64_t used_ms(const struct rusage *used)
                  / 1000;
 }
 
-/* The end of the process is that of all that it has started. */
+/* Notes how the process ended. All that it has started is killed then. */
 static void on_exit_of_child(keeper_t *self, int status)
 {
     bool is_signalled = WIFSIGNALED(status);
@@ -331,7 +332,8 @@ static void on_listener(keeper_t *self)
 
 /* ---- time ---- */
 
-/* Time runs only while there is room: what is full reads nothing, and what the
+/* Gives up output that stays open FLUSH_MS after the end. The time runs only
+ * while the ring has room: a full ring reads nothing, and output that the
  * process has written would be lost. */
 static void flush(keeper_t *self, int64_t now)
 {

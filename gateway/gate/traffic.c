@@ -97,8 +97,9 @@ static void count_memory(traffic_t *self)
     memory_share_set(&self->memory, bytes);
 }
 
-/* The message that has been unfinished for longest goes first, so that a client
- * that sends without a pause is not the one. */
+/* Refuses links until the memory suffices. The message that has been unfinished
+ * for longest goes first, so that no client is refused that sends without a
+ * pause. */
 static void keep_to_memory(traffic_t *self)
 {
     gate_link_t *oldest;
@@ -275,9 +276,9 @@ static void look_at_link(traffic_t *self, gate_link_t *link, int64_t now_ms)
         refuse_link(self, link, REFUSAL_SLOW_GREETING);
 }
 
-/* Ends a subscriber that stops the session and all others. If all of them take
- * nothing, the session's own patience decides. A connection that has subscribed
- * to nothing does not count: no one waits for what it takes. */
+/* Returns true for a subscriber that stops the session and all others. If all
+ * of them take nothing, the session's own patience decides. A connection that
+ * has subscribed to nothing does not count: no one waits for what it takes. */
 static bool is_in_the_way(const gate_link_t *link, int64_t now_ms)
 {
     return link->stalled_ms != 0 && now_ms - link->stalled_ms >= GATE_STALLED_MS

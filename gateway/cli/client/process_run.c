@@ -84,7 +84,8 @@ static void say(run_t *self, const char *verb, json_t *content, bytes_t data)
 
 /* ---- output ---- */
 
-/* Reports to the session how much was written, when it is worth it. */
+/* Reports to the session how much was written, if that is a piece or the last
+ * message is some seconds old. */
 static void acknowledge(run_t *self)
 {
     uint64_t done = run_output_written(self->output);
@@ -127,7 +128,7 @@ static bool may_send(const run_t *self)
            && self->input_sent - self->input_taken < INPUT_WINDOW;
 }
 
-/* Leaves the program alone, which goes on. */
+/* Ends this command; the program goes on. */
 static void leave(run_t *self, int status)
 {
     raw_terminal_destroy(&self->raw);
@@ -197,7 +198,8 @@ static void on_started(run_t *self, const process_news_t *news)
                          : PROCESS_RUN_CANNOT_START);
 }
 
-/* Another gateway serves the session, or this one has forgotten this client. */
+/* Goes on after another gateway has taken over the session, or this one has
+ * forgotten this client. */
 static void on_attached(run_t *self, const process_news_t *news)
 {
     if (is_ok(news)) {
@@ -401,7 +403,7 @@ static int start_detached(run_t *self, json_t *content)
     return status;
 }
 
-/* The terminal's own size goes with the request. */
+/* Gives the terminal to the program, and adds its size to the request. */
 static gateway_exit_t take_terminal(run_t *self, json_t *content)
 {
     unsigned rows, columns;

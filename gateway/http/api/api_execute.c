@@ -168,7 +168,8 @@ static void send_order(exchange_t *exchange, executions_t *runs, const char *id,
     answer_accepted(exchange, run);
 }
 
-/* The session is attached. It was shown before, so its journal is known. */
+/* Runs the code, or answers with the run that has its key. The session is
+ * attached; it was shown before, so its journal is known. */
 static void on_ready(exchange_t *exchange, const json_t *session)
 {
     const char *kernel = exchange->request.parameters[0];

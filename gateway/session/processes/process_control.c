@@ -20,7 +20,7 @@
 #define GONE_MS       500
 #define OUTPUT_END_MS 0 /* from SIGTERM to SIGKILL past the output limit */
 
-/* ---- its socket ---- */
+/* ---- the keeper's socket ---- */
 
 static char *socket_path(const session_t *self, uint64_t number)
 {
@@ -334,7 +334,7 @@ void process_control_on_timer(void *session)
         timers_start_once(self->timers, TIMER_PROCESSES, PROCESS_LOOK_MS);
 }
 
-/* ---- another gateway's ---- */
+/* ---- processes of another gateway ---- */
 
 void process_control_find(session_t *self)
 {
