@@ -130,10 +130,10 @@ def test_other_lists_ask_the_server(
 
 
 def test_what_is_no_pointer_stays(
-    folder: Folder, server: GitServer, lfs: LfsServer
+    folder: Folder, server: GitServer, lfs: LfsServer, place: Path
 ) -> None:
     made = server.make()
-    good = lfs.put(b"one")
+    good, nothing = lfs.put(b"one"), lfs.put(b"")
     made.commit(
         {
             ".gitattributes": ATTRIBUTES,
@@ -144,6 +144,7 @@ def test_what_is_no_pointer_stays(
             "extension.bin": good.replace("oid", "ext-0-a sha256:0\noid"),
             "order.bin": good.replace("oid", "size 3\noid"),
             "cut.bin": good[:-1],
+            "nothing.bin": nothing,
             "plain.bin": "no pointer",
             "link.bin": ("120000", "good.bin"),
         }
@@ -153,8 +154,10 @@ def test_what_is_no_pointer_stays(
     assert (got.text("good.bin"), got.text("extra.bin")) == ("one", "one")
     assert got.text("text.txt") == good
     assert got.text("plain.bin") == "no pointer"
+    assert got.text("nothing.bin") == nothing
     assert got.work[b"link.bin"].kind == "l"
-    assert got.lfs == 4
+    assert got.lfs == 5
+    assert git(got.unpack(place / "look"), "status", "--porcelain") == ""
 
 
 def test_a_pointer_with_crlf(folder: Folder, server: GitServer) -> None:

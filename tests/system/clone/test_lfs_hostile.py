@@ -283,6 +283,34 @@ def test_too_many_headers(
     assert "an object with more than 20 headers" in fault.text
 
 
+LONG = {f"X-{n}": 8189 * "a" for n in range(4)}  # 32 KiB with their names
+
+
+def test_the_longest_headers_are_sent(
+    folder: Folder, made: Repository, lfs: LfsServer
+) -> None:
+    lfs.header = LONG
+    folder.clone(made.url, lfs=True)
+    (head,) = lfs.heads
+    for name, value in LONG.items():
+        assert head[name.lower()] == value
+
+
+@pytest.mark.parametrize(
+    "more", [{"Y": ""}, {f"Y-{n}": 8192 * "a" for n in range(16)}]
+)
+def test_headers_that_are_too_long_together(
+    folder: Folder, made: Repository, lfs: LfsServer, more: dict[str, str]
+) -> None:
+    """The second ones are more than the proxy reads of a request."""
+    lfs.header = {**LONG, **more}
+    fault = refuse(folder, made)
+    assert fault.ename == "FetchUnreachable"
+    assert CANNOT in fault.text
+    assert "an object with headers of more than 32768 bytes" in fault.text
+    assert lfs.heads == []
+
+
 def changed(**members: Any) -> Any:
     """Return a change of the answer's only object."""
 

@@ -15,7 +15,9 @@ POINTER_MAX = 1024  # bytes; a pointer has fewer
 SIZE_MAX = 1 << 60
 _LINE = re.compile(r"([a-z0-9.-]+) ([^\r\n]+)")
 _OID = re.compile(r"sha256:([0-9a-f]{64})")
-_SIZE = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
+# Git LFS has no pointer to nothing: an empty file is its own. And git would
+# look into a file that its index has as empty, and find no pointer.
+_SIZE = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 
 
 @dataclass(frozen=True)
