@@ -245,6 +245,53 @@ def test_a_spoilt_mirror_is_got_anew(
         assert (got.commit, got.tree[b"big"].content) == (commit, BIG)
 
 
+TWICE = """\
+[submodule "a"]
+\tpath = s
+\turl = u
+[submodule "b"]
+\tpath = s
+\turl = u
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"max_bytes": 1 << 20}, "fetch/max_bytes"),  # as its files are written
+        ({"submodules": True}, "the path of 'b' twice"),
+    ],
+)
+def test_a_first_clone_that_is_refused_leaves_its_mirror(
+    folder: Folder, server: GitServer, settings: dict[str, int], why: str
+) -> None:
+    made = server.make()
+    commit = made.commit({"big": BIG, ".gitmodules": TWICE})
+    fault = folder.refuse(made.url, **settings)
+    assert fault.ename == "FetchRefused"
+    assert why in fault.text
+    asked = len(server.asked)
+    got = folder.clone(made.url, commit)
+    assert (got.tree[b"big"].content, got.cached) == (BIG, True)
+    assert len(server.asked) == asked
+
+
+def test_a_first_clone_that_git_has_spoilt_leaves_none(
+    folder: Folder, made: Repository
+) -> None:
+    folder.hook = (
+        "from hearth_downloads.clone import program\n"
+        "run = program._Copy.run\n"
+        "def spoil(self):\n"
+        "    said = run(self)\n"
+        "    open('index', 'w').write('x')\n"
+        "    return said\n"
+        "program._Copy.run = spoil"
+    )
+    assert folder.refuse(made.url).ename == "FetchFailed"
+    assert folder.names("mirrors") == []
+
+
 @pytest.mark.parametrize("kind", ["link", "file", "fifo"])
 def test_a_wrong_kind_in_the_work_folder_does_no_harm(
     folder: Folder, made: Repository, kind: str

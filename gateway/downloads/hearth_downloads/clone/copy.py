@@ -175,7 +175,8 @@ class Copy:
     def _judge_mirror(self, part: Part, fault: Union[Fault, Gone]) -> None:
         """Begin anew if the mirror may be the reason."""
         is_doubtful = isinstance(fault, (Unclear, Failed))
-        part.keeps_mirror = part.had_mirror and not is_doubtful
+        is_here = part.had_mirror or part.head is not None
+        part.keeps_mirror = is_here and not is_doubtful
         if (
             isinstance(fault, (Unclear, Failed))
             and part.had_mirror
