@@ -5,15 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Iterator
+from typing import TYPE_CHECKING, Any, Iterator
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
-pytest.register_assert_rewrite("client", "ends", "harness", "recordings")
+pytest.register_assert_rewrite(
+    "client", "ends", "harness", "outside", "recordings"
+)
 
 from client import Client  # noqa: E402
-from harness import Gateway, Session  # noqa: E402
+from harness import Gateway, Session, started  # noqa: E402
+
+if TYPE_CHECKING:
+    from outside import Outside
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -32,12 +37,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
     """One for a module; modules that end theirs make it one for each test."""
-    running = Gateway(warm=bool(request.node.get_closest_marker("warm")))
-    try:
-        running.start()
+    is_warm = bool(request.node.get_closest_marker("warm"))
+    with started(Gateway(warm=is_warm)) as running:
         yield running
-    finally:
-        running.end()
 
 
 @pytest.fixture
@@ -45,6 +47,15 @@ def session(gateway: Gateway) -> Iterator[Session]:
     made = gateway.create()
     yield made
     made.delete()
+
+
+@pytest.fixture(scope="module")
+def outside() -> Iterator[Outside]:
+    # Few tests need all these servers.
+    from outside import made_outside
+
+    with made_outside() as made:
+        yield made
 
 
 @pytest.fixture

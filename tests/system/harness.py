@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Iterator, Optional, TypeVar
 
 from client import Client
 from deadline import DEADLINE, wait_for
@@ -402,3 +403,16 @@ class Gateway:
 
     def sessions(self, *options: str) -> list[dict[str, Any]]:
         return self.json("session", "list", "--json", *options)
+
+
+Kind = TypeVar("Kind", bound=Gateway)
+
+
+@contextlib.contextmanager
+def started(gateway: Kind) -> Iterator[Kind]:
+    """Let the gateway run meanwhile."""
+    try:
+        gateway.start()
+        yield gateway
+    finally:
+        gateway.end()

@@ -14,7 +14,7 @@ from typing import Any, Iterator
 import pytest
 from deadline import wait_for
 from fetch_gateway import ALLOW, COMMIT, HOST, README, REPOSITORY, Fetching
-from harness import HEARTH, Session
+from harness import HEARTH, Session, started
 from records import records, wait_record
 
 BYTES = len(README) + sum(
@@ -25,12 +25,8 @@ ENTRIES = 1 + len(REPOSITORY)
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Fetching]:
-    made = Fetching()
-    try:
-        made.start()
+    with started(Fetching()) as made:
         yield made
-    finally:
-        made.end()
 
 
 def begin(

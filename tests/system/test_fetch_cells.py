@@ -9,7 +9,7 @@ from typing import Iterator
 import pytest
 from client import Client
 from fetch_gateway import COMMIT, HOST, PLAIN, README, Fetching
-from harness import Session
+from harness import Session, started
 from records import wait_record
 
 HASH = hashlib.sha256(PLAIN).hexdigest()
@@ -17,12 +17,8 @@ HASH = hashlib.sha256(PLAIN).hexdigest()
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Fetching]:
-    made = Fetching()
-    try:
-        made.start()
+    with started(Fetching()) as made:
         yield made
-    finally:
-        made.end()
 
 
 def begin(

@@ -15,7 +15,7 @@ from typing import Any, Iterator
 import pytest
 from deadline import wait_for
 from fetch_gateway import ALLOW, HOST, PLAIN, Fetching
-from harness import HEARTH, Session
+from harness import HEARTH, Session, started
 from processes import start_time
 from records import records, wait_record
 
@@ -24,23 +24,15 @@ HASH = hashlib.sha256(PLAIN).hexdigest()
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Fetching]:
-    made = Fetching()
-    try:
-        made.start()
+    with started(Fetching()) as made:
         yield made
-    finally:
-        made.end()
 
 
 @pytest.fixture
 def own() -> Iterator[Fetching]:
     """A gateway that the test ends."""
-    made = Fetching()
-    try:
-        made.start()
+    with started(Fetching()) as made:
         yield made
-    finally:
-        made.end()
 
 
 def begin(

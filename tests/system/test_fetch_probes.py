@@ -13,7 +13,7 @@ from deadline import wait_for
 from fake_files import FakeFiles
 from fetch_gateway import ALLOW, HOST, Fetching
 from git_server import GitServer
-from harness import HEARTH, Gateway, Session
+from harness import HEARTH, Gateway, Session, started
 from records import records, wait_record
 
 TAKEN = (
@@ -31,12 +31,8 @@ TAKEN = (
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Fetching]:
-    made = Fetching()
-    try:
-        made.start()
+    with started(Fetching()) as made:
         yield made
-    finally:
-        made.end()
 
 
 def fill(session: Session) -> None:

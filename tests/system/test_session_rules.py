@@ -13,7 +13,7 @@ import pytest
 from deadline import wait_for
 from fake_index import FakeIndex
 from fetch_gateway import HOST, Fetching
-from harness import Gateway, Session
+from harness import Gateway, Session, started
 from packages_gateway import Packaged
 from records import wait_record
 
@@ -50,23 +50,15 @@ def real(index: FakeIndex) -> Iterator[Gateway]:
 @pytest.fixture(scope="module")
 def packaged() -> Iterator[Packaged]:
     """One whose worker notes its job."""
-    made = Packaged()
-    try:
-        made.start()
+    with started(Packaged()) as made:
         yield made
-    finally:
-        made.end()
 
 
 @pytest.fixture(scope="module")
 def fetching() -> Iterator[Fetching]:
     """One whose worker notes its job."""
-    made = Fetching()
-    try:
-        made.start()
+    with started(Fetching()) as made:
         yield made
-    finally:
-        made.end()
 
 
 def rules(section: str, *pairs: str) -> list[str]:

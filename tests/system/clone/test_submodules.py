@@ -41,6 +41,21 @@ def outer(server: GitServer, modules: str, **files: Any) -> Repository:
     return made
 
 
+def around(server: GitServer, inner: Repository, more: str = "") -> Repository:
+    """Return a repository with that submodule, and more in .gitmodules."""
+    return outer(server, describe(sub=inner.url) + more, sub=link(inner))
+
+
+def with_content(
+    server: GitServer, lfs: LfsServer, content: bytes
+) -> Repository:
+    """Return a repository with a pointer to that content."""
+    made = server.make()
+    made.commit({".gitattributes": RULE, "x.bin": lfs.put(content)})
+    lfs.serve(made)
+    return made
+
+
 def look(path: Path) -> str:
     """Return what git says of the submodules, which are unchanged."""
     assert git(path, "status", "--porcelain") == ""
@@ -72,7 +87,7 @@ def test_submodules_come(
 def test_without_it_folders_stay_empty(
     folder: Folder, server: GitServer, inner: Repository
 ) -> None:
-    made = outer(server, describe(sub=inner.url), sub=link(inner))
+    made = around(server, inner)
     got = folder.clone(made.url)
     assert got.submodules == 1
     assert b"sub/b" not in got.tree
@@ -120,10 +135,8 @@ def test_contents_of_lfs_come_in_submodules(
     folder: Folder, server: GitServer, place: Path
 ) -> None:
     lfs = LfsServer(server)
-    inner = server.make()
-    inner.commit({".gitattributes": RULE, "x.bin": lfs.put(b"content")})
-    lfs.serve(inner)
-    made = outer(server, describe(sub=inner.url), sub=link(inner))
+    inner = with_content(server, lfs, b"content")
+    made = around(server, inner)
     assert folder.clone(made.url, submodules=True).lfs == 1
     got = folder.clone(made.url, submodules=True, lfs=True)
     assert (got.text("sub/x.bin"), got.lfs) == ("content", 0)
@@ -138,10 +151,7 @@ def test_contents_of_all_submodules_have_one_limit(
     urls = {}
     links = {}
     for name in ("one", "two"):
-        made = server.make()
-        content = lfs.put(os.urandom(600 * 1024))
-        made.commit({".gitattributes": RULE, "x.bin": content})
-        lfs.serve(made)
+        made = with_content(server, lfs, os.urandom(600 * 1024))
         urls[name], links[name] = made.url, link(made)
     made = outer(server, describe(**urls), **links)
     fault = folder.refuse(
@@ -158,9 +168,7 @@ def test_rests_of_blocks_count_for_nothing(
     lfs = LfsServer(server)
     many = server.make()
     many.commit({f"f{n}": "1234" for n in range(500)})
-    small = server.make()
-    small.commit({".gitattributes": RULE, "x.bin": lfs.put(b"small")})
-    lfs.serve(small)
+    small = with_content(server, lfs, b"small")
     urls = {"a": many.url, "b": small.url}
     made = outer(server, describe(**urls), a=link(many), b=link(small))
     got = folder.clone(made.url, submodules=True, lfs=True, max_bytes=1 << 20)
@@ -171,11 +179,9 @@ def test_sections_without_a_place(
     folder: Folder, server: GitServer, inner: Repository
 ) -> None:
     """git takes them for no submodules either."""
-    modules = describe(sub=inner.url) + (
-        '[submodule "p"]\n\turl = u\n[submodule "q"]\n\turl = u\n'
-        "[submodule]\n\tpath = x\n\turl = u\n"
-    )
-    made = outer(server, modules, sub=link(inner))
+    more = '[submodule "p"]\n\turl = u\n[submodule "q"]\n\turl = u\n'
+    more += "[submodule]\n\tpath = x\n\turl = u\n"
+    made = around(server, inner, more)
     assert folder.clone(made.url, submodules=True).text("sub/b") == "two"
 
 
@@ -275,7 +281,7 @@ def test_names_are_judged_without_git(
     folder: Folder, server: GitServer, inner: Repository, name: str
 ) -> None:
     """As git itself does, when the objects come."""
-    made = outer(server, describe(sub=inner.url), sub=link(inner))
+    made = around(server, inner)
     text = f"submodule.{name}.path\\nsub\\0".replace("\\x", "\\\\x")
     folder.hook = (
         "from hearth_downloads.clone import program\n"
@@ -299,11 +305,9 @@ def test_a_gitmodules_that_is_a_link(
 def test_nothing_of_a_gitmodules_is_passed_on(
     folder: Folder, server: GitServer, inner: Repository
 ) -> None:
-    modules = describe(sub=inner.url) + (
-        "\tupdate = merge\n\tbranch = x\n\tignore = all\n"
-        "[core]\n\tfsmonitor = touch x\n[include]\n\tpath = /etc/passwd\n"
-    )
-    made = outer(server, modules, sub=link(inner))
+    more = "\tupdate = merge\n\tbranch = x\n\tignore = all\n"
+    more += "[core]\n\tfsmonitor = touch x\n[include]\n\tpath = /etc/passwd\n"
+    made = around(server, inner, more)
     config = folder.clone(made.url, submodules=True).text(".git/config")
     for word in ("update =", "fsmonitor", "include", "ignore", "branch = x"):
         assert word not in config
@@ -383,7 +387,7 @@ def test_all_have_one_limit(folder: Folder, server: GitServer) -> None:
 def test_all_have_one_limit_of_entries(
     folder: Folder, server: GitServer, inner: Repository
 ) -> None:
-    made = outer(server, describe(sub=inner.url), sub=link(inner))
+    made = around(server, inner)
     whole = folder.clone(made.url, submodules=True).files
     folder.hook = "from hearth_downloads.clone import tree as t\n"
     folder.hook += f"t.ENTRIES_MAX = {whole - 1}"
