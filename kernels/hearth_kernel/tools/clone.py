@@ -40,12 +40,12 @@ def _read(line: str) -> dict[str, Any]:
 def _line(reply: dict[str, Any]) -> str:
     """Describe a repository as `hearth clone` does.
 
-    Whether it was in the gateway's cache is left out: a replay prints the same.
+    A replay prints the same. So it is left out whether it was in the gateway's
+    cache, and its size, which has all that the server's branches have by then.
     """
     branch = reply["branch"]
     return (
-        f"{reply['path']}  {outside.size_text(reply['bytes'])}  "
-        f"commit {reply['commit']}"
+        f"{reply['path']}  commit {reply['commit']}"
         f"{f'  branch {branch}' if branch else ''}"
     )
 

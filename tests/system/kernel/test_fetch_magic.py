@@ -107,16 +107,16 @@ def test_what_is_asked_of_a_repository(kernel, words, more):
 @pytest.mark.parametrize(
     ("more", "line", "notes"),
     [
-        ({}, f"tool  1.5 KiB  commit {COMMIT}  branch main", []),
-        ({"branch": ""}, f"tool  1.5 KiB  commit {COMMIT}", []),
+        ({}, f"tool  commit {COMMIT}  branch main", []),
+        ({"branch": ""}, f"tool  commit {COMMIT}", []),
         (
             {"cached": True},
-            f"tool  1.5 KiB  commit {COMMIT}  branch main",
+            f"tool  commit {COMMIT}  branch main",
             [],
         ),
         (
             {"lfs": 3, "submodules": 2},
-            f"tool  1.5 KiB  commit {COMMIT}  branch main",
+            f"tool  commit {COMMIT}  branch main",
             [
                 "%clone: 3 files are Git LFS pointers: --lfs brings their "
                 "contents",
@@ -125,7 +125,7 @@ def test_what_is_asked_of_a_repository(kernel, words, more):
         ),
         (
             {"lfs": 1, "submodules": 1},
-            f"tool  1.5 KiB  commit {COMMIT}  branch main",
+            f"tool  commit {COMMIT}  branch main",
             [
                 "%clone: 1 file is a Git LFS pointer: --lfs brings its content",
                 "%clone: 1 submodule is an empty folder",
@@ -134,7 +134,7 @@ def test_what_is_asked_of_a_repository(kernel, words, more):
     ],
 )
 def test_what_is_printed_of_a_repository(kernel, more, line, notes):
-    """As `hearth clone` prints it."""
+    """As `hearth clone` prints it, without a size."""
     cell, call = calls(kernel, f"%clone {REPOSITORY}")
     answer(kernel, call, result={**CLONED, **more})
     events = kernel.until_reply(cell)
