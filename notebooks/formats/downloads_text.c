@@ -1,8 +1,11 @@
 /* See downloads_text.h. */
 #include "notebooks/formats/downloads_text.h"
 
+#include "base/buffer.h"
+#include "base/cleanup.h"
 #include "notebooks/formats/output_list.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 static json_t *describe_package(const json_t *package)
@@ -25,9 +28,18 @@ static json_t *describe_file(const json_t *file)
 
 static json_t *describe_repository(const json_t *repository)
 {
+    json_int_t depth = json_integer_value(json_object_get(repository, "depth"));
+    bool has_lfs = json_is_true(json_object_get(repository, "lfs"));
+    bool has_modules = json_is_true(json_object_get(repository, "submodules"));
+    cleanup_free char *commits =
+        depth ? mem_format(", depth %" JSON_INTEGER_FORMAT, depth)
+              : mem_text("");
+
     return json_sprintf(
-        "repository %s of %s, commit %s", text_member(repository, "path"),
-        text_member(repository, "url"), text_member(repository, "commit"));
+        "repository %s of %s, commit %s%s%s%s", text_member(repository, "path"),
+        text_member(repository, "url"), text_member(repository, "commit"),
+        commits, has_lfs ? ", with Git LFS" : "",
+        has_modules ? ", with submodules" : "");
 }
 
 json_t *downloads_text(const json_t *own)

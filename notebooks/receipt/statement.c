@@ -77,6 +77,20 @@ static json_t *describe_place(const json_t *place)
                      member_of(place, "url"));
 }
 
+/* A commit alone says not how much of a repository came. */
+static json_t *describe_repository(const json_t *repository)
+{
+    json_t *described = describe_place(repository);
+    json_auto_t *more = json_pack(
+        "{s:O*, s:O*, s:O*}", "depth", json_object_get(repository, "depth"),
+        "lfs", json_object_get(repository, "lfs"), "submodules",
+        json_object_get(repository, "submodules"));
+
+    if (json_object_size(more))
+        json_object_set(described, "annotations", more);
+    return described;
+}
+
 /* Returns what ran it, and all that it got from outside. */
 static json_t *describe_dependencies(const notebook_t *notebook)
 {
@@ -86,7 +100,7 @@ static json_t *describe_dependencies(const notebook_t *notebook)
     } kinds[] = {
         {"packages", "sha256", "sha256", describe_package},
         {"files", "sha256", "sha256", describe_place},
-        {"repositories", "commit", "gitCommit", describe_place},
+        {"repositories", "commit", "gitCommit", describe_repository},
     };
     const json_t *own = json_object_get(notebook->metadata, "hearth");
     json_t *all = describe_python(notebook);

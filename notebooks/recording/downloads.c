@@ -23,14 +23,15 @@ void downloads_clear(downloads_t *self)
     *self = (downloads_t){0};
 }
 
-/* Adds the members that are there, without those that are "". */
+/* Adds the members that are there, without those that are "" or false. */
 static void copy_members(json_t *to, const json_t *from,
                          const char *const *names)
 {
     for (; *names; names++) {
         json_t *value = json_object_get(from, *names);
 
-        if (json_is_integer(value) || json_string_length(value))
+        if (json_is_integer(value) || json_string_length(value)
+            || json_is_true(value))
             json_object_set(to, *names, value);
     }
 }
@@ -59,10 +60,12 @@ static void keep_packages(downloads_t *self, const json_t *result)
 
 static void on_file(downloads_t *self, const json_t *content)
 {
-    static const char *const members[] = {"path",   "sha256", "size",
-                                          "commit", "branch", NULL};
+    static const char *const members[] = {"path",       "sha256", "size",
+                                          "commit",     "branch", "lfs",
+                                          "submodules", NULL};
     const char *what = text_member(content, "what");
     cleanup_free char *url = url_plain(text_member(content, "url"));
+    json_t *depth = json_object_get(content, "depth");
     json_t *place;
 
     if ((strcmp(what, "fetch") != 0 && strcmp(what, "clone") != 0)
@@ -70,6 +73,8 @@ static void on_file(downloads_t *self, const json_t *content)
         return;
     place = json_pack("{s:s}", "url", url);
     copy_members(place, content, members);
+    if (json_integer_value(depth))
+        json_object_set(place, "depth", depth);
     if (!self->places)
         self->places = json_object();
     json_object_set_new(self->places, text_member(content, "path"), place);

@@ -15,6 +15,7 @@ from fake_files import FakeFiles
 from fake_index import FakeIndex
 from git_server import GitServer, Repository
 from harness import Gateway, Session
+from lfs_server import LfsServer
 
 OLD, NEW = b"a,b\n1,2\n", b"a,b\n3,4\n"
 
@@ -39,6 +40,7 @@ class Outside:
             "--set",
             f"profile/python3/fetch/allow={self.files.place}, {place}",
             "--set", "profile/python3/fetch/private=127.0.0.0/8",
+            "--set", "profile/python3/fetch/submodules=yes",
             *options,
         )  # fmt: skip
 
@@ -90,9 +92,65 @@ def own(session: Session) -> dict[str, Any]:
     return metadata
 
 
+def repositories(session: Session) -> list[dict[str, Any]]:
+    """Return those that a notebook lists, without sizes: the history of one
+    may have grown, whatever its commit is."""
+    listed = own(session)["repositories"]
+    return [{k: v for k, v in one.items() if k != "size"} for one in listed]
+
+
 def make_repository(outside: Outside, name: str) -> tuple[Repository, str]:
     made = outside.repositories.make(name)
     return made, made.commit({"about": "old\n"})
+
+
+MODULES = '[submodule "sub"]\n\tpath = sub\n\turl = {}\n'
+RULE = "*.bin filter=lfs diff=lfs merge=lfs -text\n"
+WHOLE = ("--lfs", "--submodules")
+
+
+class WholeRepository:
+    """One with a content of Git LFS and a submodule, both at their old state
+    until they move on."""
+
+    def __init__(self, outside: Outside, name: str) -> None:
+        self.lfs = LfsServer(outside.repositories)
+        self.made = outside.repositories.make(f"{name}.git")
+        self.lfs.serve(self.made)
+        self.inner, self.inner_old = make_repository(outside, f"{name}-in.git")
+        self.old = self._commit(b"content", self.inner_old)
+
+    def _commit(self, content: bytes, inner: str) -> str:
+        return self.made.commit(
+            {
+                ".gitattributes": RULE,
+                ".gitmodules": MODULES.format(self.inner.url),
+                "net.bin": self.lfs.put(content),
+                "sub": ("160000", inner),
+            }
+        )
+
+    def move_on(self) -> None:
+        self._commit(b"another", self.inner.commit({"about": "new\n"}))
+
+    def check_old(self, tree: Path) -> None:
+        """Look whether all of it is there, and as it was."""
+        assert (tree / "net.bin").read_bytes() == b"content"
+        assert git(tree, "rev-parse", "HEAD") == self.old
+        assert git(tree / "sub", "rev-parse", "HEAD") == self.inner_old
+        assert (tree / "sub" / "about").read_text() == "old\n"
+        assert git(tree, "status", "--porcelain") == ""
+
+
+def bring(
+    session: Session, asks: str, url: str, path: str, *options: str
+) -> None:
+    """Let a cell, or a client, clone a repository."""
+    if asks == "cell":
+        run(session, f"%clone {url} {path} {' '.join(options)}")
+    else:
+        words = ("clone", "--json", session.id, url, "--into", path, *options)
+        session.gateway.json(*words)
 
 
 def git(folder: Path, *words: str) -> str:

@@ -21,21 +21,18 @@ from harness import HEARTH, Gateway, Session
 from outside import (
     NEW,
     OLD,
+    WHOLE,
     Outside,
+    WholeRepository,
     add,
+    bring,
     digest,
     git,
-    made_outside,
     make_repository,
     own,
+    repositories,
     run,
 )
-
-
-@pytest.fixture(scope="module")
-def outside() -> Iterator[Outside]:
-    with made_outside() as made:
-        yield made
 
 
 @pytest.fixture
@@ -50,6 +47,26 @@ def replay(
     assert done.returncode == status, (done.stdout, done.stderr)
     report: dict[str, Any] = json.loads(done.stdout)
     return report
+
+
+@contextlib.contextmanager
+def replayed(gateway: Gateway, what: str) -> Iterator[Session]:
+    """The session of a replay that has got all."""
+    report = replay(gateway, what, "--keep")
+    assert report["missing"] == []
+    [model] = [
+        one for one in gateway.sessions() if one["id"] == report["session"]
+    ]
+    kept = Session(gateway, model)
+    yield kept
+    kept.delete()
+
+
+def export(outside: Outside, session: Session) -> str:
+    """Return the path of its notebook."""
+    path = str(outside.folder / f"{session.id}.ipynb")
+    session.gateway.run("notebook", "export", session.id, "-o", path)
+    return path
 
 
 # ---- packages ----
@@ -80,9 +97,8 @@ def test_a_newer_version_is_not_taken(
     outside.index.add(name, "2.0")
     report = replay(gateway, session.id)
     assert report["missing"] == []
-    exported = outside.folder / f"{name}.ipynb"
-    gateway.run("notebook", "export", session.id, "-o", str(exported))
-    assert replay(gateway, str(exported))["missing"] == []
+    exported = export(outside, session)
+    assert replay(gateway, exported)["missing"] == []
     session.delete()
 
 
@@ -187,10 +203,9 @@ def test_a_query_is_in_the_session_and_not_in_the_notebook(
     gateway.json("fetch", "--json", session.id, url, "--into", "q.csv")
     run(session, "print(open('q.csv').read())")
     assert replay(gateway, session.id)["missing"] == []
-    exported = outside.folder / "q.ipynb"
-    gateway.run("notebook", "export", session.id, "-o", str(exported))
-    assert "token" not in exported.read_text()
-    [missing] = replay(gateway, str(exported), status=1)["missing"]
+    exported = export(outside, session)
+    assert "token" not in Path(exported).read_text()
+    [missing] = replay(gateway, exported, status=1)["missing"]
     assert missing["what"] == url.partition("?")[0]
     assert "a notebook does not show" in missing["why"]
     session.delete()
@@ -206,34 +221,70 @@ def test_a_branch_that_has_moved_on_is_at_its_commit(
 ) -> None:
     made, old = make_repository(outside, f"{asks}{len(depth)}.git")
     session = gateway.create()
-    if asks == "cell":
-        run(session, f"%clone {made.url} src {' '.join(depth)}")
-    else:
-        gateway.json(
-            "clone", "--json", session.id, made.url, "--into", "src", *depth
-        )
+    bring(session, asks, made.url, "src", *depth)
     run(session, "print(open('src/about').read(), end='')")
-    assert own(session)["repositories"] == [
+    assert own(session)["repositories"][0]["size"] > 0
+    assert repositories(session) == [
         {
             "path": "src",
             "url": made.url,
             "commit": old,
             "branch": "main",
-            "size": own(session)["repositories"][0]["size"],
+            **({"depth": 1} if depth else {}),
         }
     ]
     new = made.commit({"about": "new\n"})
     assert new != old
-    report = replay(gateway, session.id, "--keep")
-    assert report["missing"] == []
-    [kept] = [
-        one for one in gateway.sessions() if one["id"] == report["session"]
+    with replayed(gateway, session.id) as kept:
+        tree = kept.workspace / "src"
+        for name in ("HEAD", "main", "origin/main"):
+            assert git(tree, "rev-parse", name) == old
+        assert git(tree, "status", "--porcelain") == ""
+    session.delete()
+
+
+@pytest.mark.parametrize("asks", ["cell", "client"])
+def test_contents_and_submodules_come_again(
+    outside: Outside, gateway: Gateway, asks: str
+) -> None:
+    """They are those of the recorded commit, from the servers once more."""
+    whole = WholeRepository(outside, f"whole-{asks}")
+    session = gateway.create()
+    bring(session, asks, whole.made.url, "src", *WHOLE)
+    run(session, "print(open('src/net.bin').read())")
+    listed = repositories(session)
+    assert listed == [
+        {
+            "path": "src",
+            "url": whole.made.url,
+            "commit": whole.old,
+            "branch": "main",
+            "lfs": True,
+            "submodules": True,
+        }
     ]
-    tree = Path(kept["workspace"]) / "src"
-    for name in ("HEAD", "main", "origin/main"):
-        assert git(tree, "rev-parse", name) == old
-    assert git(tree, "status", "--porcelain") == ""
-    gateway.run("session", "delete", report["session"])
+    exported = export(outside, session)
+    whole.move_on()
+    for what in (session.id, exported):
+        outside.forget()
+        with replayed(gateway, what) as kept:
+            whole.check_old(kept.workspace / "src")
+            assert repositories(kept) == listed
+    session.delete()
+
+
+def test_a_content_that_is_gone_is_named(
+    outside: Outside, gateway: Gateway
+) -> None:
+    whole = WholeRepository(outside, "contentless")
+    session = gateway.create()
+    bring(session, "client", whole.made.url, "src", *WHOLE)
+    whole.lfs.objects.clear()
+    assert replay(gateway, session.id)["missing"] == []
+    outside.forget()
+    [missing] = replay(gateway, session.id, status=1)["missing"]
+    assert missing["what"] == whole.made.url
+    assert "Object does not exist" in missing["why"]
     session.delete()
 
 

@@ -5,29 +5,26 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import Any, Iterator
+from typing import Any
 
 import pytest
 from harness import Gateway, Session
 from outside import (
     NEW,
     OLD,
+    WHOLE,
     Outside,
+    WholeRepository,
     add,
+    bring,
     digest,
     git,
-    made_outside,
     make_repository,
     own,
+    repositories,
     run,
 )
 from recordings import revive
-
-
-@pytest.fixture(scope="module")
-def outside() -> Iterator[Outside]:
-    with made_outside() as made:
-        yield made
 
 
 @pytest.fixture
@@ -62,6 +59,29 @@ def test_a_revival_brings_what_is_missing(
     session.delete()
     assert revive(gateway, session)["missing"] == []
     assert (session.workspace / "revived.csv").read_bytes() == b"mine"
+    session.delete()
+
+
+@pytest.mark.parametrize("asks", ["cell", "client"])
+def test_a_revival_brings_contents_and_submodules(
+    outside: Outside, gateway: Gateway, asks: str
+) -> None:
+    whole = WholeRepository(outside, f"alive-{asks}")
+    session = gateway.create()
+    bring(session, asks, whole.made.url, "src", *WHOLE)
+    tree = session.workspace / "src"
+    listed = repositories(session)
+    whole.move_on()
+    # The first revival finds it there; the second one, and that which comes
+    # after a revival, ask the servers.
+    for is_there in (True, False, False):
+        if not is_there:
+            shutil.rmtree(tree)
+            outside.forget()
+        session.delete()
+        assert revive(gateway, session)["missing"] == []
+        whole.check_old(tree)
+        assert repositories(session) == listed
     session.delete()
 
 

@@ -514,13 +514,20 @@ static void what_came_from_outside_is_listed(void **state)
            "{\"what\":\"clone\",\"outcome\":\"ok\",\"path\":\"r\",\"url\":"
            "\"https://x/r\",\"commit\":\"c0\"}",
            "");
+    append(journal, JOURNAL_STATE, 0, "file",
+           "{\"what\":\"clone\",\"outcome\":\"ok\",\"path\":\"s\",\"url\":"
+           "\"https://x/s\",\"commit\":\"c1\",\"depth\":2,\"lfs\":true,"
+           "\"submodules\":true}",
+           "");
     journal_destroy(&journal);
     assert_int_equal(export_text(path, EXPORT_MARKDOWN, &text, &fault), 0);
     assert_non_null(
         strstr((char *) text.data,
                "From outside:\n\n- `package a 1, SHA-256 5e`\n- `package b 2`\n"
                "- `file t of https://x/t, 4 bytes, SHA-256 5f`\n"
-               "- `repository r of https://x/r, commit c0`\n"));
+               "- `repository r of https://x/r, commit c0`\n"
+               "- `repository s of https://x/s, commit c1, depth 2, with Git "
+               "LFS, with submodules`\n"));
     assert_int_equal(export_text(path, EXPORT_PAGE, &page, &fault), 0);
     assert_non_null(strstr((char *) page.data,
                            "<p>From outside: package a 1, SHA-256 5e</p>"));

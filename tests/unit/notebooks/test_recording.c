@@ -492,7 +492,12 @@ static void another_journal_is_found(void **state)
     "\"https://u:p@x/t?k=s\",\"sha256\":\"" SHA "\",\"size\":4}"
 #define CLONE_RECORD                                                           \
     "{\"what\":\"clone\",\"outcome\":\"ok\",\"path\":\"r\",\"url\":"           \
-    "\"https://x/r\",\"commit\":\"c0\",\"branch\":\"\",\"size\":4}"
+    "\"https://x/r\",\"commit\":\"c0\",\"branch\":\"\",\"size\":4,"            \
+    "\"ref\":\"\",\"depth\":0}"
+#define PART_RECORD                                                            \
+    "{\"what\":\"clone\",\"outcome\":\"ok\",\"path\":\"s\",\"url\":"           \
+    "\"https://x/s\",\"commit\":\"c1\",\"branch\":\"b\",\"size\":5,"           \
+    "\"ref\":\"b\",\"depth\":2,\"lfs\":true,\"submodules\":true}"
 #define REFUSED_RECORD                                                         \
     "{\"what\":\"fetch\",\"outcome\":\"refused\",\"path\":\"n\",\"url\":"      \
     "\"https://x/n\"}"
@@ -523,6 +528,7 @@ static void what_came_from_outside_is_listed(void **state)
     recorded_append(journal, JOURNAL_STATE, 0, "tool_result", RESULT("ok"));
     recorded_append(journal, JOURNAL_STATE, 0, "tool_result", RESULT("no"));
     recorded_append(journal, JOURNAL_STATE, 0, "file", CLONE_RECORD);
+    recorded_append(journal, JOURNAL_STATE, 0, "file", PART_RECORD);
     recorded_append(journal, JOURNAL_REPLY, 1, "execute_reply",
                     "{\"status\":\"ok\"}");
     /* A revival noted what it could not have. */
@@ -542,7 +548,9 @@ static void what_came_from_outside_is_listed(void **state)
     assert_string_equal(
         text, "[[{\"path\":\"t\",\"sha256\":\"" SHA "\",\"size\":4,\"url\":"
               "\"https://x/t\"}],[{\"commit\":\"c0\",\"path\":\"r\",\"size\":"
-              "4,\"url\":\"https://x/r\"}]]");
+              "4,\"url\":\"https://x/r\"},{\"branch\":\"b\",\"commit\":\"c1\","
+              "\"depth\":2,\"lfs\":true,\"path\":\"s\",\"size\":5,"
+              "\"submodules\":true,\"url\":\"https://x/s\"}]]");
     call = json_dumps(notebook_cell_note(&notebook.cells[1], "call"),
                       JSON_COMPACT | JSON_SORT_KEYS);
     assert_non_null(strstr(call, "\"url\":\"https://x/t\""));
