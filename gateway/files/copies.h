@@ -7,8 +7,10 @@
 #include "base/buffer.h"
 #include "gateway/files/file_ops.h"
 
-/* about as many bytes are copied before requests are served */
-#define COPIES_STEP FILES_PIECE_MAX
+/* Requests are served after about as many bytes, or as many ms: a disk that is
+ * busy takes many for a piece. After each step the thread sleeps for a ms. */
+#define COPIES_STEP (8u << 20)
+#define COPIES_MS   20
 
 typedef struct copies copies_t;
 

@@ -2,6 +2,7 @@
  * them. In the thread for files. */
 #include "gateway/files/copy.h"
 
+#include "base/clock.h"
 #include "gateway/files/parents.h"
 #include "gateway/files/quota.h"
 #include "workspace/beneath.h"
@@ -41,14 +42,12 @@ static void work_destroy(work_t **self_p)
 
 #define cleanup_work CLEANUP(work_destroy)
 
-static int step(void *work, buffer_t *piece, fault_t *fault)
+static int copy_piece(work_t *self, buffer_t *piece, fault_t *fault)
 {
-    work_t *self = work;
-    uint64_t end = (uint64_t) reader_status(self->reader)->st_size;
     piece_t got;
-    int r =
-        reader_read(self->reader, self->at, buffer_reserve(piece, COPIES_STEP),
-                    COPIES_STEP, &got, fault);
+    int r = reader_read(self->reader, self->at,
+                        buffer_reserve(piece, FILES_PIECE_MAX), FILES_PIECE_MAX,
+                        &got, fault);
 
     if (r < 0
         || (got.hole && (r = writer_skip(self->writer, got.hole, fault)) < 0)
@@ -57,8 +56,23 @@ static int step(void *work, buffer_t *piece, fault_t *fault)
                    < 0))
         return r;
     self->at += got.size + got.hole;
-    if (self->at < end)
-        return 0;
+    return 0;
+}
+
+static int step(void *work, buffer_t *piece, fault_t *fault)
+{
+    work_t *self = work;
+    uint64_t end = (uint64_t) reader_status(self->reader)->st_size;
+    uint64_t stop = self->at + COPIES_STEP;
+    int64_t deadline = clock_monotonic_ms() + COPIES_MS;
+    int r;
+
+    do
+        r = copy_piece(self, piece, fault);
+    while (r == 0 && self->at < end && self->at < stop
+           && clock_monotonic_ms() < deadline);
+    if (r < 0 || self->at < end)
+        return r;
     r = writer_commit(self->writer, fault);
     return r < 0 ? r : 1;
 }

@@ -16,9 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Then requests are served; or after COPIES_STEP bytes. */
-#define STEP_ENTRIES 64
-#define STEP_MS      20 /* a disk that is busy takes many ms for an entry */
+#define STEP_ENTRIES 64 /* then requests are served, too */
 
 typedef struct {
     tree_reader_t *reader;   /* owned */
@@ -166,7 +164,7 @@ static int write_piece(work_t *self, size_t *bytes_left, fault_t *fault)
 static int step(void *work, buffer_t *piece, fault_t *fault)
 {
     work_t *self = work;
-    int64_t deadline = clock_monotonic_ms() + STEP_MS;
+    int64_t deadline = clock_monotonic_ms() + COPIES_MS;
     size_t bytes_left = COPIES_STEP;
     int entries = 0, r;
 

@@ -66,12 +66,28 @@ static void a_file_comes_with_its_folders(void **state)
     assert_int_equal(open_files(), files);
 }
 
+/* Steps are few, because the thread sleeps after each. On a disk that is busy
+ * they are short. */
+static void a_file_is_made_in_steps(void **state)
+{
+    (void) state;
+    place(5, 2 * COPIES_STEP + 1, "fast");
+    assert_int_equal(files_rig_finish(), 3);
+    files_rig_was_placed();
+    files_rig_look_ms = COPIES_MS;
+    place(6, 2 * COPIES_STEP + 1, "slow");
+    assert_int_equal(files_rig_finish(), 2 * COPIES_STEP / FILES_PIECE_MAX + 1);
+    files_rig_was_placed();
+    assert_int_equal(size_of("slow"), 2 * COPIES_STEP + 1);
+}
+
 /* A file of several pieces replaces another one whole or not at all. */
 static void a_file_that_is_given_up_half_way(void **state)
 {
     size_t files = open_files();
 
     (void) state;
+    files_rig_look_ms = COPIES_MS; /* a step is a piece */
     put_text(in_workspace("file"), "old");
     place(5, 5 * MIB, "file");
     place(6, 5 * MIB, "other");
@@ -99,6 +115,7 @@ static void another_copy_is_not_given_up(void **state)
     cleanup_free char *text = mem_new(3 * MIB + 1);
 
     (void) state;
+    files_rig_look_ms = COPIES_MS; /* a step is a piece */
     memset(text, 't', 3 * MIB);
     put_text(in_workspace("from"), text);
     files_rig_ask(copy_on_copy, "{\"from\":\"from\",\"to\":\"to\"}");
@@ -114,6 +131,7 @@ static void the_end_of_the_thread_leaves_nothing(void **state)
     size_t files = open_files();
 
     (void) state;
+    files_rig_look_ms = COPIES_MS; /* a step is a piece */
     put_text(in_workspace("file"), "old");
     place(5, 5 * MIB, "file");
     place(6, 5 * MIB, "a/file");
@@ -134,6 +152,7 @@ static void a_failure_half_way_has_one_record(void **state)
     const char *did;
 
     (void) state;
+    files_rig_look_ms = COPIES_MS; /* a step is a piece */
     files_rig_place(false, 5, file, "{\"path\":\"a/b/file\"}");
     files_rig_step();
     assert_int_equal(ftruncate(same, 10), 0);
@@ -268,6 +287,7 @@ int main(void)
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, files_rig_begin, files_rig_end)
         TEST(a_file_comes_with_its_folders),
+        TEST(a_file_is_made_in_steps),
         TEST(a_file_that_is_given_up_half_way),
         TEST(another_copy_is_not_given_up),
         TEST(the_end_of_the_thread_leaves_nothing),
