@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 from fake_files import Asked, FakeFiles
@@ -19,7 +20,7 @@ from fetching import (
     digest,
 )
 
-ROUNDS = 3
+ROUNDS, WORKERS = 3, 4
 BYTES = 1 << 20
 HALF = BYTES // 2
 
@@ -85,16 +86,42 @@ def check_left(folder: Folder) -> None:
         assert path.stat().st_nlink == 1
 
 
+def keep_together(place: Path) -> str:
+    """Return what lets all workers keep their files at once, slowly."""
+    place.mkdir()
+    place.chmod(0o777)  # workers may be another user
+    return f"""
+import os, time
+from hearth_downloads.fetch.cache import Cache
+keep, rename = Cache.keep, os.rename
+
+def rename_slowly(*names, **folders):
+    rename(*names, **folders)
+    time.sleep(0.1)
+
+def keep_with_others(*given):
+    open({str(place)!r} + f"/{{os.getpid()}}", "w").close()
+    while len(os.listdir({str(place)!r})) < {WORKERS}:
+        time.sleep(0.01)
+    os.rename = rename_slowly
+    keep(*given)
+
+Cache.keep = keep_with_others
+"""
+
+
 def test_urls_race_on_one_object(folder: Folder, server: FakeFiles) -> None:
     """All have the same content, which is one file of the cache."""
-    urls = [server.url(f"/{number}") for number in range(4)]
-    for _ in range(ROUNDS):
+    urls = [server.url(f"/{number}") for number in range(WORKERS)]
+    for count in range(ROUNDS):
         content = os.urandom(BYTES)
-        for number in range(4):
+        for number in range(WORKERS):
             server.put(f"/{number}", content)
+        folder.hook = keep_together(folder.path / f"round-{count}")
         runs = [folder.start(url) for url in urls]
-        assert [run.answer().content for run in runs] == [content] * 4
+        assert [run.answer().content for run in runs] == [content] * WORKERS
         assert digest(content) in folder.objects()
         assert folder.names("jobs") == folder.names("partial") == []
-        assert len(folder.names("entries")) == 4
+        assert len(folder.names("entries")) == WORKERS
+    folder.hook = ""
     assert all(folder.fetch(url, sha256=digest(content)).cached for url in urls)
