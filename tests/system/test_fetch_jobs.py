@@ -469,6 +469,26 @@ def test_an_interrupt_cancels_the_own_fetch(
     assert end(second)[1] == line("second")
 
 
+def test_one_interrupt_is_enough_while_the_gateway_is_stopped(
+    gateway: Fetching, session: Session
+) -> None:
+    client = begin(gateway, session, f"{HOST}/slow-stopped")
+    gateway.wait_note("waits", "slow-stopped")
+    os.kill(gateway.pid, signal.SIGSTOP)
+    try:
+        client.send_signal(signal.SIGINT)
+        code, _, err = end(client)
+    finally:
+        os.kill(gateway.pid, signal.SIGCONT)
+    assert code == 128 + signal.SIGINT
+    assert err == (
+        "hearth: interrupted; the gateway gets 10 s to end what it was asked "
+        "for\n"
+    )
+    gateway.let("slow-stopped")
+    wait_for((session.workspace / "slow-stopped").exists, "the file")
+
+
 def test_the_client_goes_and_the_fetch_does_not(
     gateway: Fetching, session: Session
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 import socket
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, Iterator, Optional
 
 import pytest
-from deadline import DEADLINE
+from deadline import DEADLINE, wait_for
 from fake_files import Asked
 from git_server import Repository
 from harness import HEARTH, Gateway, Session
@@ -441,20 +442,23 @@ def downloads(gateway: Gateway, session: str) -> list[Any]:
     return fetches
 
 
+def words_for(command: str, session: Session) -> list[str]:
+    if command != "revival":
+        kept = ["--keep"] if command == "kept replay" else []
+        return ["notebook", "replay", *kept, session.id]
+    for number in range(2):
+        (session.workspace / f"slow{number}").unlink()
+    session.delete()
+    return ["session", "revive", session.id]
+
+
 @pytest.mark.parametrize("command", ["replay", "kept replay", "revival"])
 def test_an_interrupt_ends_what_is_brought(
     outside: Outside, gateway: Gateway, command: str
 ) -> None:
     """The download ends as well as the wait for it."""
     session = with_two_files(outside, gateway)
-    words = ["notebook", "replay", session.id]
-    if command == "kept replay":
-        words.insert(2, "--keep")
-    elif command == "revival":
-        words = ["session", "revive", session.id]
-        for number in range(2):
-            (session.workspace / f"slow{number}").unlink()
-        session.delete()
+    words = words_for(command, session)
     before = {one["id"] for one in gateway.sessions()}
     with at_its_first_fetch(outside, gateway, *words) as running:
         running.send_signal(signal.SIGINT)
@@ -468,6 +472,35 @@ def test_an_interrupt_ends_what_is_brought(
     assert len(made) == (0 if command == "replay" else 1)
     for one in left:
         gateway.run("session", "delete", one)
+
+
+@pytest.mark.parametrize("command", ["replay", "revival"])
+def test_one_interrupt_is_enough_while_the_gateway_is_stopped(
+    outside: Outside, gateway: Gateway, command: str
+) -> None:
+    """The replay's session is deleted when the gateway goes on."""
+    session = with_two_files(outside, gateway)
+    words = words_for(command, session)
+    before = {one["id"] for one in gateway.sessions()}
+    with at_its_first_fetch(outside, gateway, *words) as running:
+        os.kill(gateway.pid, signal.SIGSTOP)
+        try:
+            running.send_signal(signal.SIGINT)
+            _, errors = running.communicate(timeout=DEADLINE)
+        finally:
+            os.kill(gateway.pid, signal.SIGCONT)
+        assert errors.startswith(
+            "hearth: interrupted; the gateway gets 10 s to end what it was "
+            "asked for\nhearth: interrupted\n"
+        )
+        assert running.returncode == (1 if command == "replay" else 4)
+        if command == "replay":
+            wait_for(
+                lambda: before == {one["id"] for one in gateway.sessions()},
+                "the end of the replay's session",
+            )
+    for one in gateway.sessions():
+        gateway.run("session", "delete", one["id"])
 
 
 @pytest.mark.parametrize("way", ["terminate", "kill"])

@@ -81,6 +81,13 @@ static void show_progress(fetch_client_t *self, const json_t *fetch)
 }
 
 /* Returns false after a signal. */
+static bool goes_on(void *arg)
+{
+    (void) arg;
+    return !is_interrupted;
+}
+
+/* Returns false after a signal. */
 static bool look(void *arg)
 {
     fetch_client_t *self = arg;
@@ -91,7 +98,7 @@ static bool look(void *arg)
 
     if (fetch && strcmp(member_text(fetch, "state"), "running") == 0)
         show_progress(self, fetch);
-    return !is_interrupted;
+    return goes_on(NULL);
 }
 
 static void cancel(const fetch_client_t *self)
@@ -129,7 +136,8 @@ gateway_exit_t fetch_client_ask(fetch_client_t *self, json_t *content,
     self->session = member_text(kept, "id");
     fetch_tag_make(&self->tag);
     json_object_set_new(content, "tag", json_string(self->tag.text));
-    (void) management_client_find(&self->other);
+    if (management_client_find(&self->other))
+        management_client_look(self->other, goes_on, NULL);
     management_client_look(self->management, look, self);
     status = management_client_ask(self->management, "fetch", content, &reply);
     management_client_look(self->management, NULL, NULL);

@@ -20,6 +20,7 @@
 #define LOOK_MS    500    /* between two looks whether it still lives */
 #define NOTICE_MAX 1000   /* columns of a notice */
 #define SLOW_MS    1000 /* until an answer takes long enough to be explained */
+#define LAST_S     10   /* for all answers after look has said no */
 
 struct management_client {
     client_t *client; /* owned */
@@ -33,6 +34,7 @@ struct management_client {
     bool (*look)(void *arg); /* NULL: none */
     void *look_arg;
     bool is_patient; /* answers may take longer than REPLY_MS */
+    int64_t last;    /* monotonic ms, until when answers may take; 0: none */
 };
 
 const char *member_text(const json_t *object, const char *key)
@@ -298,6 +300,27 @@ static void print_notice(management_client_t *self, int64_t sent)
     free(take_ptr(self->notice));
 }
 
+/* Returns true once, when `look` says no. What is asked from then on ends what
+ * was begun, which a gateway that does nothing must not hold up. */
+static bool is_to_end(management_client_t *self)
+{
+    if (self->last || !self->look || self->look(self->look_arg))
+        return false;
+    self->last = clock_monotonic_ms() + LAST_S * 1000;
+    free(self->notice);
+    self->notice = mem_format("interrupted; the gateway gets %d s to end what "
+                              "it was asked for",
+                              LAST_S);
+    return true;
+}
+
+static int64_t deadline(const management_client_t *self, int64_t sent)
+{
+    if (self->last)
+        return self->last;
+    return self->is_patient ? INT64_MAX : sent + REPLY_MS;
+}
+
 static void take_data(const message_t *message, buffer_t *ret_data)
 {
     bytes_t data;
@@ -325,6 +348,7 @@ gateway_exit_t management_client_exchange(management_client_t *self,
 
     if (!text)
         return fail(self, GATEWAY_EXIT_USAGE, "a value is not UTF-8 text");
+    (void) is_to_end(self);
     r = client_send(self->client,
                     &(client_request_t){.channel = CHANNEL_CONTROL,
                                         .type = type,
@@ -336,7 +360,7 @@ gateway_exit_t management_client_exchange(management_client_t *self,
     if (r < 0)
         return unreachable(self, fault.text);
     id = mem_text(sent_id);
-    while (self->is_patient || clock_monotonic_ms() < sent + REPLY_MS) {
+    while (clock_monotonic_ms() < deadline(self, sent)) {
         cleanup_message message_t *message = NULL;
         channel_t channel;
 
@@ -350,13 +374,15 @@ gateway_exit_t management_client_exchange(management_client_t *self,
             return unreachable(self, "the gateway's answer breaks a limit of "
                                      "the protocol");
         print_notice(self, sent);
-        if (self->look && !self->look(self->look_arg))
+        if (is_to_end(self))
             return unreachable(self, "interrupted");
         if (r == -ETIMEDOUT
             && (!management_client_is_served(self) || is_replaced(self)))
             return unreachable(self, "the gateway ended before it answered");
-        if (r == -EINTR)
+        if (r == -EINTR) {
+            self->last = self->last ? clock_monotonic_ms() : 0;
             return unreachable(self, "interrupted");
+        }
         if (r < 0 && r != -ETIMEDOUT)
             return unreachable(self, fault.text);
     }

@@ -35,8 +35,10 @@ gateway_exit_t management_client_start(const char *const *words_or_null,
 void management_client_explain(management_client_t *self, const char *notice);
 
 /* Calls `look` about twice a second from now on while an answer is awaited; it
- * may ask another client. If it returns false, the answer is not awaited any
- * more, as after a signal. NULL: no more. */
+ * may ask another client. Once it returns false, as after a signal, that answer
+ * is not awaited any more. What is asked after that ends what was begun: all of
+ * its answers together may take ten seconds, and none after another signal. A
+ * line on standard error says so if they take more than one. NULL: no more. */
 void management_client_look(management_client_t *self, bool (*look)(void *arg),
                             void *arg);
 

@@ -79,10 +79,8 @@ static gateway_exit_t ask_again(outside_again_t *self, const json_t *call)
         json_object_set_new(content, "tag", json_string(tag.text));
     }
     management_client_be_patient(self->management);
-    management_client_look(self->management, self->goes_on, NULL);
     status = management_client_ask(
         self->management, is_fetch ? "fetch" : "packages", content, &reply);
-    management_client_look(self->management, NULL, NULL);
     if (is_fetch && has_to_end(self))
         (void) fetch_tag_cancel(self->management, self->session, &tag);
     return status;

@@ -196,6 +196,7 @@ gateway_exit_t replay_session_connect(replay_session_t *self,
     if (cell_runner_new(&how, &self->runner, &fault) < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     kernel_client_catch_signals(on_signal);
+    management_client_look(self->management, goes_on, NULL);
     return GATEWAY_EXIT_OK;
 }
 
