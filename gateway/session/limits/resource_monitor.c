@@ -31,7 +31,8 @@ struct resource_monitor {
     int64_t cell_begun_ms;    /* monotonic; of the running cell, 0: none */
     uint64_t cell_cpu_us;     /* of the group, when it began */
     bool has_own_peak;        /* the group's peak is the cell's */
-    uint64_t took_us;         /* the last cell: its processor time ... */
+    bool is_measured;         /* the last cell, from its begin to its end */
+    uint64_t took_us;         /* that cell: its processor time ... */
     uint64_t took_peak;       /* ... and its most bytes */
 };
 
@@ -56,11 +57,14 @@ void resource_monitor_destroy(resource_monitor_t **self_p)
 
 /* ---- the group ---- */
 
+/* Counts from here on, and no cell that ran in the group before. */
 static void take_group(resource_monitor_t *self, cgroup_t *group)
 {
     cgroup_usage_t usage = {0};
 
     self->group = group;
+    self->cell_begun_ms = 0;
+    self->is_measured = false;
     if (group)
         cgroup_usage(group, &usage);
     self->reported_kills = usage.memory_kills;
@@ -315,7 +319,7 @@ void resource_monitor_expect_cell(resource_monitor_t *self)
 void resource_monitor_cell_begin(resource_monitor_t *self, int64_t now_ms)
 {
     self->cell_begun_ms = now_ms;
-    self->has_own_peak = false;
+    self->has_own_peak = self->is_measured = false;
     self->cell_cpu_us = 0;
     if (!self->group)
         return;
@@ -334,6 +338,7 @@ bytes_t resource_monitor_cell_end(resource_monitor_t *self, bytes_t metadata,
     cgroup_cost(self->group, &cpu_us, &peak);
     self->took_us = cpu_us - self->cell_cpu_us;
     self->took_peak = peak;
+    self->is_measured = true;
     jspan_write_integer(&members, "duration_ms", now_ms - self->cell_begun_ms);
     jspan_write_count(&members, "cpu_ms", self->took_us / 1000);
     if (self->has_own_peak)
@@ -348,6 +353,6 @@ cell_cost_t resource_monitor_cost(const resource_monitor_t *self)
 {
     return (cell_cost_t){.cpu_us = self->took_us,
                          .peak_bytes = self->took_peak,
-                         .is_known = self->group != NULL,
+                         .is_known = self->is_measured,
                          .has_own_peak = self->has_own_peak};
 }

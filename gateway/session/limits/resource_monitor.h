@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
     uint64_t cpu_us;
     uint64_t peak_bytes;
-    bool is_known;     /* there is a group */
+    bool is_known;     /* it ran in one group, from its begin to its end */
     bool has_own_peak; /* the peak is the cell's */
 } cell_cost_t;
 

@@ -97,6 +97,8 @@ class _Kept:
         shell.history_manager.forget_all()
         shell.execution_count = 1
         shell.last_execution_result = kernel.cells.result = None
+        # A fork has no children yet; those of the zygote are not its own.
+        kernel.cells.cpu_of_children = 0.0
         kernel.namespace.begin(shell.user_ns)
         kernel.workspace = self.workspace
         kernel.parents = self.parents

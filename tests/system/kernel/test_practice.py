@@ -13,7 +13,8 @@ from frames import encode
 from gateway import LONG
 
 WARMED = """
-import asyncio, json, os, signal, sys
+import asyncio, json, os, signal, subprocess, sys
+subprocess.run([sys.executable, "-c", ""], check=True)
 def descriptors():
     return sorted(os.listdir("/proc/self/fd"))
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -29,6 +30,7 @@ print(json.dumps({
     "inputs": shell.user_ns["In"],
     "count": shell.execution_count,
     "request": kernel._prepared.last,
+    "cpu_of_children": kernel._prepared.cells.cpu_of_children,
     "ignored": signal.getsignal(signal.SIGINT) == signal.SIG_IGN,
     "opened": len(descriptors()) - len(before),
     "threads": len(os.listdir("/proc/self/task")),
@@ -44,6 +46,7 @@ def test_is_seen_in_code_alone():
         "inputs": [""],
         "count": 1,
         "request": 0,
+        "cpu_of_children": 0,
         "ignored": True,
         "opened": 0,
         "threads": 1,

@@ -478,6 +478,21 @@ static void a_cell_has_a_cost(void **state)
     is_cost(state, "[]", "[]");
 }
 
+/* Each kernel has a group, whose count begins at nothing; that of a gateway
+ * before is not known to the next one. */
+static void a_cell_that_began_in_another_group_has_no_cost(void **state)
+{
+    fake_group.cpu_us = 8000;
+    resource_monitor_cell_begin(*state, 100);
+    is_cost(state, "{}", "{\"hearth\":{\"duration_ms\":250,\"cpu_ms\":0}}");
+    resource_monitor_cell_begin(*state, 100);
+    fake_group.cpu_us = 1000;
+    resource_monitor_begin(*state, "h");
+    assert_false(resource_monitor_cost(*state).is_known);
+    is_cost(state, "{}", "{}");
+    assert_false(resource_monitor_cost(*state).is_known);
+}
+
 #define GROUP(name)                                                            \
     cmocka_unit_test_setup_teardown(name, begin_group, end_group)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -506,6 +521,7 @@ int main(void)
         GROUP(without_a_group_processes_are_read),
         GROUP(a_quiet_group_is_measured_rarely),
         GROUP(a_cell_has_a_cost),
+        GROUP(a_cell_that_began_in_another_group_has_no_cost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
