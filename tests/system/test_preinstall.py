@@ -272,7 +272,10 @@ def test_a_refusal_is_told(
         ):
             assert "packages/preinstall: " in text
             assert sentence in text
-        assert gateway.run("doctor").returncode == 5
+        done = gateway.run("doctor")
+        assert done.returncode == 5
+        # Of the section a reload applies `preinstall` alone.
+        assert "then `hearth gateway restart`" in " ".join(done.stdout.split())
         gateway.create("--profile", "other").delete()
         before = index.count()
         write(gateway, index, "humane")

@@ -50,7 +50,8 @@ static void check_profile(report_t *report, const profile_t *profile,
     if (strcmp(state, "failed") == 0)
         doctor_add(report, name, FOUND_MISSING,
                    "profile/<name>/packages in hearth.cfg(5), then `hearth "
-                   "gateway reload`",
+                   "gateway restart`; `hearth gateway reload` is enough for "
+                   "another preinstall, and to try again",
                    "the profile has no sessions: %s",
                    member_text(found, "fault"));
     else if (strcmp(state, "ready") == 0)
