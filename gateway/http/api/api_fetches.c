@@ -14,6 +14,7 @@ static void on_done(exchange_t *exchange, const json_t *reply)
         return;
     answer = json_copy((json_t *) (uintptr_t) reply);
     json_object_del(answer, "status");
+    json_object_del(answer, "kept_at");
     exchange_json(exchange, 200, answer);
 }
 

@@ -19,10 +19,11 @@
 typedef struct entry {
     struct entry *next; /* owned */
     char session[SESSION_ID_MAX];
-    char *key;                            /* owned */
-    json_t *request;                      /* owned */
-    json_t *reply;                        /* owned; NULL: it is not done */
-    int64_t ended;                        /* monotonic ms */
+    char *key;       /* owned */
+    json_t *request; /* owned */
+    json_t *reply;   /* owned; NULL: it is not done */
+    int64_t ended;   /* monotonic ms */
+    char ended_at[CLOCK_ISO_SIZE];
     download_asker_t *joined[JOINED_MAX]; /* owned */
     size_t joined_count;
 } entry_t;
@@ -110,6 +111,14 @@ static json_t *busy(void)
     return error;
 }
 
+static json_t *kept(const entry_t *entry)
+{
+    json_t *reply = json_deep_copy(entry->reply);
+
+    json_object_set_new(reply, "kept_at", json_string(entry->ended_at));
+    return reply;
+}
+
 /* Returns the answer that there is; NULL if there is none yet. */
 static json_t *answer_now(const entry_t *entry, const json_t *request)
 {
@@ -118,7 +127,7 @@ static json_t *answer_now(const entry_t *entry, const json_t *request)
                                      "something else was asked for under this "
                                      "key before: take another key");
     if (entry->reply)
-        return json_deep_copy(entry->reply);
+        return kept(entry);
     return entry->joined_count == JOINED_MAX ? busy() : NULL;
 }
 
@@ -178,6 +187,7 @@ void fetch_keys_end(fetch_keys_t *self, const char *session, const char *key,
     if (is_final(reply)) {
         entry->reply = json_deep_copy(reply);
         entry->ended = clock_monotonic_ms();
+        clock_iso(clock_wall_us(), entry->ended_at);
         forget(self, session, KEPT_MAX);
     } else {
         remove_at(at);

@@ -18,7 +18,8 @@ void fetch_keys_destroy(fetch_keys_t **self_p);
 
 /* Returns false if the session's key is not known. Otherwise takes the asker:
  * it gets the answer of the first request, now or when that is done, or an
- * error if `request` is another one. */
+ * error if `request` is another one. An answer that was kept has `kept_at`, the
+ * time at which it was given first. */
 bool fetch_keys_join(fetch_keys_t *self, const char *session, const char *key,
                      const json_t *request, download_asker_t **asker_p);
 /* Notes a request that begins. `request`, which is taken, is what has to be the

@@ -4,7 +4,7 @@ Protocol, with a worker that does what the tests say."""
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import pytest
 from deadline import wait_for
@@ -343,6 +343,57 @@ def test_a_slow_fetch_is_answered(hasty: Fetching) -> None:
     # A call that follows an answer fetches once more.
     fetch(rpc, session, "slow-mcp?k=v")
     wait_for(lambda: len(hasty.order("began")) == 2, "a second fetch")
+
+
+WRITE = """end = time.time_ns() + 10**7  # the system's times are coarse
+while os.stat("{0}").st_mtime_ns < end:
+    open("{0}", "r+").write("other")"""
+LONGER = "open('{0}', 'a').write('x'); os.utime('{0}', (0, 0))"
+
+
+@pytest.mark.parametrize(
+    ("bring", "how", "code"),
+    [
+        (fetch, "deleted", ""),
+        (fetch, "moved", "os.rename('{0}', 'y')"),
+        (fetch, "written", WRITE),
+        (fetch, "longer", LONGER),
+        (clone, "removed.git", "shutil.rmtree('{0}')"),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_any_more_is_brought_again(
+    hasty: Fetching, bring: Callable[..., Json], how: str, code: str
+) -> None:
+    """It came after its call was answered, and no call has said that it did."""
+    rpc = Rpc(Web.of(hasty))
+    session = session_of(rpc.call("execute", code="import os, shutil, time"))
+    name = f"slow-{how}"
+    path = name.removesuffix(".git")
+    seen = path if bring is fetch else f"{path}/README.md"
+    expected = PLAIN if bring is fetch else README
+
+    def read() -> str:
+        result = rpc.call("files", session=session, action="read", path=seen)
+        return text_of(result)
+
+    assert "RUNNING" in text_of(bring(rpc, session, name))
+    hasty.let(name)
+    wait_for(
+        lambda: not hasty.json("fetch", "--list", "--json", session),
+        "the end of the download",
+    )
+    assert read().encode() == expected
+    if code:
+        result = rpc.call("execute", session=session, code=code.format(path))
+    else:
+        result = rpc.call("files", session=session, action="delete", path=path)
+    assert not result["isError"], text_of(result)
+    assert read().encode() != expected
+    wait_for(
+        lambda: "RUNNING" not in text_of(bring(rpc, session, name)), "a result"
+    )
+    assert read().encode() == expected
+    assert hasty.order("began").count(name) == 2
 
 
 def test_a_slow_clone_is_answered(hasty: Fetching) -> None:

@@ -2,7 +2,8 @@
  * goes. Calls for the same thing share one request, so a client that repeats
  * its call takes no second place among those that wait. They also share a key
  * until one of them gets the result: a call that is repeated when the fetch is
- * done, and was answered before with how far it had come, gets the result. */
+ * done, and was answered before with how far it had come, gets the result. It
+ * gets one of a fetch of its own if what had come is not there any more. */
 #include "gateway/http/mcp/tools/tool_fetch.h"
 
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 #include "gateway/http/mcp/results/fetch_text.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "gateway/http/mcp/tools/call_key.h"
+#include "gateway/http/rpc/files_client.h"
 #include "gateway/http/rpc/registry_client.h"
 
 #include <string.h>
@@ -21,6 +23,7 @@ typedef struct {
     mcp_call_t *call;              /* borrowed: its owner */
     char session[FRONTEND_ID_MAX]; /* its id */
     char *name;                    /* owned; of the same calls; NULL: has key */
+    json_t *kept;                  /* owned; a result that is looked for */
     int64_t until, noticed;        /* monotonic ms */
     bool is_looking;               /* the list of fetches is asked for */
 } fetch_t;
@@ -29,8 +32,10 @@ static void destroy(void **self_p)
 {
     fetch_t *self = *self_p;
 
-    if (self)
+    if (self) {
+        json_decref(self->kept);
         free(self->name);
+    }
     free(self);
     *self_p = NULL;
 }
@@ -88,19 +93,75 @@ static void forget_key(const mcp_call_t *call)
         json_object_del(call->exchange->http->mcp.fetch_keys, self->name);
 }
 
-static void on_fetched(exchange_t *exchange, const json_t *reply)
+static void answer(mcp_call_t *call, const json_t *reply)
+{
+    cleanup_free char *text = is_clone(call)
+                                  ? fetch_text_cloned(reply, wants(call, "lfs"))
+                                  : fetch_text_fetched(reply);
+
+    tool_result_text(call, false, "%s", text);
+}
+
+static void ask(mcp_call_t *call);
+
+/* Returns true if `stat` shows what has come, and of a file that nothing has
+ * written to it since. */
+static bool is_there(const mcp_call_t *call, const json_t *kept,
+                     const json_t *stat)
+{
+    const json_t *entry = json_object_get(stat, "entry");
+
+    if (is_clone(call))
+        return strcmp(model_text(entry, "type"), "folder") == 0;
+    return strcmp(model_text(entry, "type"), "file") == 0
+           && json_equal(json_object_get(entry, "size"),
+                         json_object_get(kept, "size"))
+           && strcmp(model_text(entry, "modified"), model_text(kept, "kept_at"))
+                  <= 0;
+}
+
+static void on_looked(exchange_t *exchange, const json_t *reply)
 {
     mcp_call_t *call = call_of(exchange);
+    const fetch_t *self = call->state;
 
     if (call->is_answered)
         return;
     forget_key(call);
-    if (!tool_result_is_ok(call, reply))
+    if (is_there(call, self->kept, reply))
+        answer(call, self->kept);
+    else
+        ask(call);
+}
+
+/* Looks whether what an earlier call has brought is still there. */
+static void look(mcp_call_t *call, const json_t *reply)
+{
+    fetch_t *self = call->state;
+
+    json_decref(self->kept);
+    self->kept = json_deep_copy(reply);
+    files_client_ask(call->exchange, "files_stat_request",
+                     json_pack("{s:s,s:s}", "id", self->session, "path",
+                               model_text(reply, "path")),
+                     on_looked);
+}
+
+static void on_fetched(exchange_t *exchange, const json_t *reply)
+{
+    mcp_call_t *call = call_of(exchange);
+    const fetch_t *self = call->state;
+
+    if (call->is_answered)
         return;
-    cleanup_free char *text = is_clone(call)
-                                  ? fetch_text_cloned(reply, wants(call, "lfs"))
-                                  : fetch_text_fetched(reply);
-    tool_result_text(call, false, "%s", text);
+    if (self->name && *model_text(reply, "kept_at")
+        && strcmp(model_text(reply, "status"), "ok") == 0) {
+        look(call, reply);
+        return;
+    }
+    forget_key(call);
+    if (tool_result_is_ok(call, reply))
+        answer(call, reply);
 }
 
 static const char *kind_of(const mcp_call_t *call)
@@ -221,16 +282,27 @@ static void add_key(const mcp_call_t *call, json_t *content)
         json_object_set_new(content, "key", json_string(key));
         return;
     }
+    free(self->name);
     self->name = json_dumps(content, JSON_COMPACT);
     json_object_set(content, "key",
                     shared_key(call->exchange->http, self->name));
 }
 
+static void ask(mcp_call_t *call)
+{
+    const fetch_t *self = call->state;
+    json_t *content = describe(call, self->session);
+    cleanup_free char *name = NULL;
+
+    add_key(call, content);
+    name = json_dumps(content, JSON_COMPACT);
+    registry_client_ask_once(call->exchange, name, "fetch_request", content,
+                             on_fetched);
+}
+
 void tool_fetch_run(mcp_call_t *call, const char *session)
 {
     static const call_ops_t ops = {.on_tick = on_tick};
-    cleanup_free char *name = NULL;
-    json_t *content;
     fetch_t *self;
 
     if (!call_key_check(call))
@@ -241,9 +313,5 @@ void tool_fetch_run(mcp_call_t *call, const char *session)
     self->noticed = clock_monotonic_ms();
     self->until = self->noticed + call->exchange->http->options->mcp.block_ms;
     call_keep(call, self, destroy, &ops);
-    content = describe(call, session);
-    add_key(call, content);
-    name = json_dumps(content, JSON_COMPACT);
-    registry_client_ask_once(call->exchange, name, "fetch_request", content,
-                             on_fetched);
+    ask(call);
 }
