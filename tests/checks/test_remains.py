@@ -106,22 +106,16 @@ def test_a_process_is_found_by_its_folder(run: Run, how: str) -> None:
     assert left(output)[0].endswith("of test_it.py::test_one")
 
 
-LOCK = (
-    "import fcntl, sys, time; file = open(sys.stdin.readline()[:-1], 'w'); "
-    "fcntl.flock(file, fcntl.LOCK_EX); print('so', flush=True); time.sleep(600)"
-)
-
-
-def test_a_lock_is_found_by_who_holds_it(run: Run) -> None:
-    """Also when the locked file itself is gone."""
+def check_is_found(run: Run, program: list[str], held: str) -> None:
+    """It holds the path in the test's folder that it reads, and is left over
+    when that is gone."""
     status, output = run(
-        "import sys\n"
         "def test_one():\n"
         "    with tempfile.TemporaryDirectory() as folder:\n"
-        f"        one = subprocess.Popen([sys.executable, '-c', {LOCK!r}],\n"
+        f"        one = subprocess.Popen({program},\n"
         "            start_new_session=True, text=True,\n"
         "            stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
-        "        print(folder + '/lock', file=one.stdin, flush=True)\n"
+        f"        print(folder + {held!r}, file=one.stdin, flush=True)\n"
         "        assert one.stdout.readline() == 'so\\n'\n"
         "        print('\\ngroup', one.pid)\n"
         "        assert False\n"
@@ -132,6 +126,17 @@ def test_a_lock_is_found_by_who_holds_it(run: Run) -> None:
     assert [line.partition(" (")[0] for line in left(output)] == [
         f"process {group}"
     ], output
+
+
+LOCK = (
+    "import fcntl, sys, time; file = open(sys.stdin.readline()[:-1], 'w'); "
+    "fcntl.flock(file, fcntl.LOCK_EX); print('so', flush=True); time.sleep(600)"
+)
+
+
+def test_a_lock_is_found_by_who_holds_it(run: Run) -> None:
+    """Also when the locked file itself is gone."""
+    check_is_found(run, [sys.executable, "-c", LOCK], "/lock")
 
 
 def test_a_thread_that_goes_on_is_named_with_its_test(run: Run) -> None:
@@ -155,23 +160,7 @@ MOUNTS = 'read at; mount --bind "$at" /mnt; echo so; exec sleep 600'
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 def test_a_process_is_found_by_its_mounts(run: Run) -> None:
     """As a session's kernel, which shows the folder nowhere else."""
-    status, output = run(
-        "def test_one():\n"
-        "    with tempfile.TemporaryDirectory() as folder:\n"
-        "        one = subprocess.Popen(['unshare', '--mount', 'sh', '-c',\n"
-        f"            {MOUNTS!r}], start_new_session=True, text=True,\n"
-        "            stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
-        "        print(folder, file=one.stdin, flush=True)\n"
-        "        assert one.stdout.readline() == 'so\\n'\n"
-        "        print('\\ngroup', one.pid)\n"
-        "        assert False\n"
-    )
-    group = int(re.findall(r"^group (\d+)$", output, re.MULTILINE)[0])
-    os.killpg(group, 9)
-    assert status == 1
-    assert [line.partition(" (")[0] for line in left(output)] == [
-        f"process {group}"
-    ], output
+    check_is_found(run, ["unshare", "--mount", "sh", "-c", MOUNTS], "")
 
 
 def test_another_ones_folder_is_no_matter(run: Run) -> None:

@@ -1,14 +1,17 @@
-"""A gateway whose packages worker is fake_packages_worker.py."""
+"""Gateways with an index: one whose packages worker is fake_packages_worker.py,
+and one with uv."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 from deadline import wait_for
-from harness import HEARTH, Gateway
+from harness import HEARTH, Gateway, started
 from notes import read_notes
 from processes import start_time
 
@@ -79,3 +82,21 @@ class Packaged(Gateway):
 
     def wait_ended(self, pid: int) -> None:
         wait_for(lambda: start_time(pid) is None, f"the end of {pid}")
+
+
+@contextmanager
+def gateway_with_uv(index: str, deny: str) -> Iterator[Gateway]:
+    """Run one with that index, which gives its sessions no package `deny`."""
+    # The users of sessions reach it by its path.
+    folder = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
+    folder.chmod(0o711)
+    made = Gateway(
+        "--set", f"{KEY}={index}",
+        "--set", f"profile/python3/packages/deny={deny}",
+        "--set", f"packages/dir={folder / 'packages'}",
+    )  # fmt: skip
+    try:
+        with started(made):
+            yield made
+    finally:
+        shutil.rmtree(folder)

@@ -3,16 +3,13 @@ client's request, by the same rules, and the next line imports what came."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Iterator
 
 import pytest
 from client import Client
 from fake_index import FakeIndex
 from harness import Gateway, Session
-from packages_gateway import Packaged
+from packages_gateway import Packaged, gateway_with_uv
 from records import wait_record
 
 
@@ -28,20 +25,8 @@ def index() -> Iterator[FakeIndex]:
 
 @pytest.fixture(scope="module")
 def real(index: FakeIndex) -> Iterator[Gateway]:
-    """One with uv. The users of sessions reach its folder by its path."""
-    folder = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
-    folder.chmod(0o711)
-    made = Gateway(
-        "--set", f"profile/python3/packages/index={index.url}",
-        "--set", "profile/python3/packages/deny=barred",
-        "--set", f"packages/dir={folder / 'packages'}",
-    )  # fmt: skip
-    try:
-        made.start()
+    with gateway_with_uv(index.url, deny="barred") as made:
         yield made
-    finally:
-        made.end()
-        shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,6 @@ they hold on every way, are shown and recorded, and stay with the session."""
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
@@ -14,7 +11,7 @@ from deadline import wait_for
 from fake_index import FakeIndex
 from fetch_gateway import HOST, Fetching
 from harness import Gateway, Session, started
-from packages_gateway import Packaged
+from packages_gateway import Packaged, gateway_with_uv
 from records import wait_record
 
 OWN = "this session was created with"
@@ -31,20 +28,8 @@ def index() -> Iterator[FakeIndex]:
 
 @pytest.fixture(scope="module")
 def real(index: FakeIndex) -> Iterator[Gateway]:
-    """One with uv. The users of sessions reach its folder by its path."""
-    folder = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
-    folder.chmod(0o711)
-    made = Gateway(
-        "--set", f"profile/python3/packages/index={index.url}",
-        "--set", "profile/python3/packages/deny=other",
-        "--set", f"packages/dir={folder / 'packages'}",
-    )  # fmt: skip
-    try:
-        made.start()
+    with gateway_with_uv(index.url, deny="other") as made:
         yield made
-    finally:
-        made.end()
-        shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="module")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sys
-import tempfile
-from pathlib import Path
 from typing import Iterator
 
 import hearth
 import pytest
 from harness import ROOT, Gateway
+from packages_gateway import gateway_with_uv
 from relay import LATE, LOSE_ANSWER, LOSE_REQUEST, PASS, STOP, Relay
 from surroundings import live_as
 
@@ -32,18 +30,8 @@ def index() -> Iterator[FakeIndex]:
 
 @pytest.fixture(scope="module")
 def with_index(index: FakeIndex) -> Iterator[Gateway]:
-    # The users of sessions reach it by its path.
-    folder = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
-    folder.chmod(0o711)
-    made = Gateway(
-        "--set", f"profile/python3/packages/index={index.url}",
-        "--set", "profile/python3/packages/deny=barred",
-        "--set", f"packages/dir={folder / 'packages'}",
-    )  # fmt: skip
-    made.start()
-    yield made
-    made.end()
-    shutil.rmtree(folder)
+    with gateway_with_uv(index.url, deny="barred") as made:
+        yield made
 
 
 @pytest.fixture
