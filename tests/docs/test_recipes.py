@@ -23,7 +23,8 @@ ROW = (
 SOURCES = [
     *("gateway/config/option_table.c", "gateway/config/options.c"),
     "gateway/config/option_profile_table.c",
-    *("gateway/config/lowering.c", "gateway/config/config_file.c"),
+    *("gateway/config/lowering.c", "gateway/config/lowered_value.c"),
+    "gateway/config/config_file.c",
     *("gateway/config/fd_limits.c", "kernels/profile.c"),
     "protocol/session_limits.c",
 ]
