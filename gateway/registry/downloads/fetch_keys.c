@@ -19,11 +19,11 @@
 typedef struct entry {
     struct entry *next; /* owned */
     char session[SESSION_ID_MAX];
-    char *key;       /* owned */
-    json_t *request; /* owned */
-    json_t *reply;   /* owned; NULL: it is not done */
-    int64_t ended;   /* monotonic ms */
-    char ended_at[CLOCK_ISO_SIZE];
+    char *key;                            /* owned */
+    json_t *request;                      /* owned */
+    json_t *reply;                        /* owned; NULL: it is not done */
+    int64_t ended;                        /* monotonic ms */
+    char ended_at[CLOCK_ISO_SIZE];        /* by the wall clock */
     download_asker_t *joined[JOINED_MAX]; /* owned */
     size_t joined_count;
 } entry_t;

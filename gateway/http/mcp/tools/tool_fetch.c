@@ -23,6 +23,7 @@ typedef struct {
     mcp_call_t *call;              /* borrowed: its owner */
     char session[FRONTEND_ID_MAX]; /* its id */
     char *name;                    /* owned; of the same calls; NULL: has key */
+    json_t *key;                   /* owned; that these calls share */
     json_t *kept;                  /* owned; a result that is looked for */
     int64_t until, noticed;        /* monotonic ms */
     bool is_looking;               /* the list of fetches is asked for */
@@ -34,6 +35,7 @@ static void destroy(void **self_p)
 
     if (self) {
         json_decref(self->kept);
+        json_decref(self->key);
         free(self->name);
     }
     free(self);
@@ -84,13 +86,15 @@ const char *tool_fetch_find_flaw(const mcp_call_t *call)
     return NULL;
 }
 
-/* Forgets the key of calls of which one gets its answer now. */
+/* Forgets the key of calls of which one gets its answer now. They have another
+ * one if one of them has fetched anew meanwhile. */
 static void forget_key(const mcp_call_t *call)
 {
     const fetch_t *self = call->state;
+    json_t *keys = call->exchange->http->mcp.fetch_keys;
 
-    if (self->name)
-        json_object_del(call->exchange->http->mcp.fetch_keys, self->name);
+    if (self->name && json_object_get(keys, self->name) == self->key)
+        json_object_del(keys, self->name);
 }
 
 static void answer(mcp_call_t *call, const json_t *reply)
@@ -284,8 +288,9 @@ static void add_key(const mcp_call_t *call, json_t *content)
     }
     free(self->name);
     self->name = json_dumps(content, JSON_COMPACT);
-    json_object_set(content, "key",
-                    shared_key(call->exchange->http, self->name));
+    json_decref(self->key);
+    self->key = json_incref(shared_key(call->exchange->http, self->name));
+    json_object_set(content, "key", self->key);
 }
 
 static void ask(mcp_call_t *call)
