@@ -71,9 +71,9 @@ class Gateway:
             env: variables of the kernel; names begin with KERNEL_.
             limits: lower limits than the profile's: `{"memory": "512M"}`.
             packages: stricter rules for packages than the profile's:
-                `{"deny": ["torch"]}`; `{"index": ""}` is none at all.
+                `{"deny": ["torch"]}`; `{"index": ""}` gives no packages.
             fetch: stricter rules for files and repositories:
-                `{"max_bytes": "64M"}`; `{"allow": []}` is none at all.
+                `{"max_bytes": "64M"}`; `{"allow": []}` gives no files.
 
         Raises GatewayFull, GatewayBusy, BadRequest, and what any request may
         raise: GatewayNotFound, GatewayUnreachable, TokenRefused, NotPermitted,
