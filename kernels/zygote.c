@@ -238,6 +238,9 @@ static void encode(const zygote_launch_t *launch, buffer_t *out)
     /* The last of a name wins. */
     if (launch->packages)
         zygote_request_add_variable(out, "HEARTH_PACKAGES", launch->packages);
+    if (launch->packages && launch->packages_lists)
+        zygote_request_add_variable(out, "HEARTH_PACKAGES_LISTS",
+                                    launch->packages_lists);
     if (launch->packages && !launch->asks_for_packages)
         zygote_request_add_variable(out, "HEARTH_PACKAGES_CELLS", "no");
     if (launch->asks_for_files)

@@ -25,10 +25,12 @@ typedef struct {
     unsigned orphan_seconds;
     const profile_limits_t *limits; /* borrowed */
     json_t *environment;            /* borrowed; {name: text}, or NULL */
-    const char *packages;   /* borrowed; the session's folder of packages, as it
-                               sees it; NULL: it has none */
-    bool asks_for_packages; /* code in it may */
-    bool asks_for_files;    /* code in it may have the gateway fetch files */
+    const char *packages; /* borrowed; the session's folder of packages, as it
+                             sees it; NULL: it has none */
+    const char *packages_lists; /* borrowed; of permitted packages, as JSON;
+                                   NULL: there are none to be shown */
+    bool asks_for_packages;     /* code in it may */
+    bool asks_for_files; /* code in it may have the gateway fetch files */
     int workspace_fd, link_fd, init_fd, status_fd; /* borrowed */
     cgroup_mode_t cgroup_mode;
     int cgroup_fds[CGROUP_HIERARCHIES]; /* borrowed; cgroup_entries */

@@ -1,7 +1,12 @@
 /* See download_rules.h. */
 #include "gateway/config/download_rules.h"
 
+#include "base/buffer.h"
+
 #include <stdlib.h>
+#include <string.h>
+
+#define LISTS_BYTES (8u << 10) /* of all lists in an environment */
 
 void download_wishes_clear(download_wishes_t *self)
 {
@@ -73,6 +78,47 @@ void download_rules_clear(download_rules_t *self)
     *self = (download_rules_t){0};
 }
 
+/* Takes the names. */
+static void add_list(json_t *lists, const char *kind, const char *owner,
+                     json_t *names)
+{
+    if (json_array_size(names))
+        json_array_append_new(lists, json_pack("[s,s++,O]", kind, owner,
+                                               "packages/", kind, names));
+    json_decref(names);
+}
+
+static json_t *make_list(char *const *texts_or_null)
+{
+    json_t *list = json_array();
+
+    for (; texts_or_null && *texts_or_null; texts_or_null++)
+        json_array_append_new(list, json_string(*texts_or_null));
+    return list;
+}
+
+char *download_rules_packages_lists(const profile_t *profile,
+                                    const download_rules_t *rules)
+{
+    static const char own[] = "this session's own ";
+    cleanup_free char *owner = mem_format("profile/%s/", profile->name);
+    json_auto_t *lists = json_array();
+    char *text;
+
+    add_list(lists, "deny", owner, make_list(rules->packages.deny));
+    add_list(lists, "allow", owner, make_list(rules->packages.allow));
+    add_list(lists, "deny", own,
+             download_rules_list(rules->own_packages, "deny"));
+    add_list(lists, "allow", own,
+             download_rules_list(rules->own_packages, "allow"));
+    text = json_array_size(lists) ? json_dumps(lists, JSON_COMPACT) : NULL;
+    if (text && strlen(text) > LISTS_BYTES) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 bool download_rules_fit_kernel(const profile_t *profile,
                                const download_wishes_t *wishes)
 {
@@ -82,7 +128,9 @@ bool download_rules_fit_kernel(const profile_t *profile,
 
     download_rules_make(profile, wishes, &rules);
     download_rules_make(profile, &none, &usual);
-    return rules.has_packages == usual.has_packages
+    return !json_object_get(rules.own_packages, "allow")
+           && !json_object_get(rules.own_packages, "deny")
+           && rules.has_packages == usual.has_packages
            && rules.has_fetch == usual.has_fetch
            && rules.packages.serves_cells == usual.packages.serves_cells
            && rules.fetch.serves_cells == usual.fetch.serves_cells;

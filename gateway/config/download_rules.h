@@ -42,6 +42,12 @@ void download_rules_make(const profile_t *profile,
 void download_rules_clear(download_rules_t *self);
 #define cleanup_download_rules CLEANUP(download_rules_clear)
 
+/* Returns the lists of packages of profile and session as JSON, for the hints
+ * of a kernel (docs/design/PROTOCOL.kernel.md). The caller owns it; NULL if
+ * there are none, or if they are too long for an environment. */
+char *download_rules_packages_lists(const profile_t *profile,
+                                    const download_rules_t *rules);
+
 /* Returns true if a kernel can have them that was started with the rules of the
  * profile alone: its environment has the same to say. */
 bool download_rules_fit_kernel(const profile_t *profile,

@@ -213,6 +213,18 @@ def test_a_profile_without_host_tools_has_packages() -> None:
         gateway.end()
 
 
+def test_an_import_names_the_list_that_forbids_it(real: Gateway) -> None:
+    session = real.create("--packages", "deny=Never_Had")
+    for name, of in (
+        ("barred", "profile/python3/packages/deny"),
+        ("never_had", "this session's own packages/deny"),
+    ):
+        said = session.exec(f"import {name}").stderr
+        assert f"{name} is not permitted here: {of} names it" in said
+    assert "`%pip install humane` asks" in session.exec("import humane").stderr
+    session.delete()
+
+
 def test_code_may_be_forbidden_to_ask() -> None:
     gateway = Packaged("--set", "profile/python3/packages/cells=no")
     try:

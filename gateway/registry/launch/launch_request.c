@@ -63,7 +63,8 @@ static char *find_packages(const session_entry_t *entry)
 
 static zygote_launch_t describe_launch(const launch_request_needs_t *self,
                                        const session_entry_t *entry,
-                                       const char *packages)
+                                       const char *packages,
+                                       const char *packages_lists)
 {
     const download_rules_t *rules = &entry->rules;
 
@@ -74,6 +75,7 @@ static zygote_launch_t describe_launch(const launch_request_needs_t *self,
         .limits = &entry->limits,
         .environment = entry->environment,
         .packages = packages,
+        .packages_lists = packages_lists,
         .asks_for_packages = rules->packages.serves_cells,
         .asks_for_files = rules->has_fetch && rules->fetch.serves_cells,
         .orphan_seconds = (unsigned) (self->options->orphan_timeout_ms / 1000),
@@ -108,8 +110,10 @@ int launch_request_send(const launch_request_needs_t *self, zygote_t *zygote,
     cleanup_launch_resources launch_resources_t resources =
         LAUNCH_RESOURCES_NONE;
     cleanup_free char *packages = find_packages(entry);
+    cleanup_free char *lists =
+        download_rules_packages_lists(entry->profile, &entry->rules);
     int pipe_fds[2];
-    zygote_launch_t launch = describe_launch(self, entry, packages);
+    zygote_launch_t launch = describe_launch(self, entry, packages, lists);
     int r = find_sockets(self, entry, &resources, fault);
 
     if (r < 0)

@@ -67,7 +67,10 @@ def explain(error: ModuleNotFoundError) -> list[Reached]:
     if _is_of_none(name):
         return []
     package = DISTRIBUTIONS.get(name, name)
-    if added.is_for_cells():
+    rule = added.find_rule(package)
+    if rule:
+        how = f", and {package} is not permitted here: {rule}"
+    elif added.is_for_cells():
         how = f": `%pip install {package}` asks for it"
     elif added.folder():
         how = f"; a client can add it: `hearth packages add SESSION {package}`"

@@ -8,15 +8,22 @@ or removed, so that no cell sees half of them.
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import sys
 from typing import Optional
 
+from hearth_kernel.packages.names import matches, normalise
+
 VARIABLE = "HEARTH_PACKAGES"
+LISTS_VARIABLE = "HEARTH_PACKAGES_LISTS"  # JSON; missing: no list is known
 CELLS_VARIABLE = "HEARTH_PACKAGES_CELLS"  # "no": only clients add packages
+_SHOWN_MAX = 300  # characters of a list in a sentence
 
 _folder = ""  # "": the profile has no packages
 _is_for_cells = True
+# Each has "allow" or "deny", the setting, and its names.
+_lists: list[tuple[str, str, list[str]]] = []
 _seen: Optional[str] = None  # where the link led; None: there was none
 
 
@@ -40,9 +47,10 @@ def begin() -> None:
     environment of that moment. Programs find these packages first, so none may
     have a name that the profile has.
     """
-    global _folder, _is_for_cells
+    global _folder, _is_for_cells, _lists
     _folder = os.environ.get(VARIABLE, "")
     _is_for_cells = os.environ.get(CELLS_VARIABLE) != "no"
+    _lists = json.loads(os.environ.get(LISTS_VARIABLE, "[]"))
     if not _folder:
         return
     _append("PYTHONPATH", _folder)
@@ -66,6 +74,20 @@ def folder() -> str:
 def is_for_cells() -> bool:
     """Whether a cell can ask for packages."""
     return bool(_folder) and _is_for_cells
+
+
+def find_rule(package: str) -> str:
+    """Return the rule by which the lists do not permit it, or "".
+
+    The lists are those of the kernel's start. The gateway judges each request.
+    """
+    name = normalise(package)
+    for kind, setting, names in _lists:
+        if kind == "deny" and matches(name, names):
+            return f"{setting} names it"
+        if kind == "allow" and not matches(name, names):
+            return f"{setting} permits {', '.join(names)[:_SHOWN_MAX]}"
+    return ""
 
 
 def advise(command: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any, Callable
 from IPython.core.error import UsageError
 
 from hearth_kernel.packages import added, pipwords
+from hearth_kernel.packages.names import normalise
 from hearth_kernel.packages.pipwords import Asked
 from hearth_kernel.tools import calls
 
@@ -42,10 +43,6 @@ class PackagesError(UsageError):  # type: ignore[misc]
     """The session's packages were not changed; the text says why."""
 
 
-def _normalise(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 # ---- what is installed ----
 
 
@@ -63,7 +60,7 @@ def _distributions() -> dict[str, Any]:
         except (OSError, ValueError):
             continue
         if "Name" in fields and "Version" in fields:
-            found.setdefault(_normalise(fields["Name"]), one)
+            found.setdefault(normalise(fields["Name"]), one)
     return dict(sorted(found.items()))
 
 
@@ -90,7 +87,7 @@ def _freeze(_: Asked, __: str) -> None:
     lines = [
         f"{name}=={version}"
         for name, version in _rows()
-        if _normalise(name) not in _TOOLS
+        if normalise(name) not in _TOOLS
     ]
     print("\n".join(lines))
 
@@ -107,8 +104,8 @@ def _describe(one: Any) -> Iterator[str]:
 
 def _show(asked: Asked, say: str) -> None:
     there = _distributions()
-    missing = [name for name in asked.names if _normalise(name) not in there]
-    found = [there[_normalise(n)] for n in asked.names if n not in missing]
+    missing = [name for name in asked.names if normalise(name) not in there]
+    found = [there[normalise(n)] for n in asked.names if n not in missing]
     if found:
         print("\n---\n".join("\n".join(_describe(one)) for one in found))
     if missing:
@@ -186,7 +183,7 @@ def _changes(reply: Content) -> Iterator[str]:
 
 def _kept(names: list[str], reply: Content) -> Iterator[str]:
     """Say which packages an upgrade has left as they were."""
-    wanted = {_normalise(m[0]) for m in map(_NAME.match, names) if m}
+    wanted = {normalise(m[0]) for m in map(_NAME.match, names) if m}
     other = [*reply.get("added", []), *reply.get("changed", [])]
     wanted -= {one["name"] for one in other}
     for one in reply.get("packages", []):

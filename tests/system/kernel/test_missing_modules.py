@@ -1,5 +1,7 @@
 """A module that is not there: the error says how its package is asked for."""
 
+import json
+
 import pytest
 from test_kernel_packages import begin, folder  # noqa: F401
 
@@ -130,6 +132,29 @@ def test_a_client_can_add_it_where_cells_cannot(fork, folder):  # noqa: F811
         "cv2 is not installed; a client can add it: "
         "`hearth packages add SESSION opencv-python-headless`"
     ]
+
+
+DENY = ["deny", "profile/x/packages/deny", ["Opencv_Python*", "humane"]]
+ALLOW = ["allow", "this session's own packages/allow", ["numpy", "Cv.*"]]
+
+
+@pytest.mark.parametrize("lists", [[DENY, ALLOW], [ALLOW, DENY]])
+def test_the_lists_decide(fork, folder, lists):  # noqa: F811
+    kernel = fork()
+    text = json.dumps(lists)
+    kernel.run(f"import os; os.environ['HEARTH_PACKAGES_LISTS'] = {text!r}")
+    begin(kernel, folder)
+    denied = "profile/x/packages/deny names it"
+    other = "this session's own packages/allow permits numpy, Cv.*"
+    rule = denied if lists[0] is DENY else other
+    assert error(kernel, "import cv2") == [
+        "cv2 is not installed, and opencv-python-headless is not permitted "
+        f"here: {rule}"
+    ]
+    assert error(kernel, "import yours") == [
+        f"yours is not installed, and yours is not permitted here: {other}"
+    ]
+    assert error(kernel, "import CV_x") == asks("CV_x", "CV_x")
 
 
 def test_a_profile_without_packages_says_where_they_are(fork):

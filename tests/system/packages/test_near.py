@@ -13,7 +13,7 @@ from hearth_downloads.packages.near import (
     advise,
     count_edits,
 )
-from hearth_downloads.packages.requirement import matches, normalise
+from hearth_kernel.packages.names import matches, normalise
 from worker import Folder, refuse
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hearth_downloads.packages.profile import find_installed
-from hearth_downloads.packages.requirement import normalise
+from hearth_kernel.packages.names import normalise
 from worker import PACKAGE
 
 

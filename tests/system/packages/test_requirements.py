@@ -10,13 +10,12 @@ from hearth_downloads.packages.requirement import (
     WORD_MAX,
     is_name,
     is_version,
-    matches,
-    normalise,
     parse,
     parse_all,
     parse_names,
     with_extras,
 )
+from hearth_kernel.packages.names import matches, normalise
 
 
 @pytest.mark.parametrize(

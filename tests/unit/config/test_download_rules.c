@@ -110,6 +110,28 @@ static void lists_are_kept_beside_the_profiles(void **state)
     assert_true(rules.has_packages && rules.has_fetch);
 }
 
+static void a_kernel_is_shown_all_lists(void **state)
+{
+    cleanup_download_rules download_rules_t rules = {0};
+    cleanup_free char *text = NULL, *nothing = NULL, *too_long = NULL;
+    static char long_name[8 << 10], *many[] = {long_name, NULL};
+
+    (void) state;
+    make("{\"packages\": {\"deny\": \"torch\", \"allow\": \"a\"}}", &rules);
+    text = download_rules_packages_lists(&profile, &rules);
+    assert_string_equal(
+        text, "[[\"deny\",\"profile/small/packages/deny\",[\"bad*\"]],"
+              "[\"deny\",\"this session's own packages/deny\",[\"torch\"]],"
+              "[\"allow\",\"this session's own packages/allow\",[\"a\"]]]");
+    memset(long_name, 'a', sizeof long_name - 1);
+    rules.packages.allow = many;
+    too_long = download_rules_packages_lists(&profile, &rules);
+    assert_null(too_long);
+    download_rules_clear(&rules);
+    nothing = download_rules_packages_lists(&profile, &rules);
+    assert_null(nothing);
+}
+
 static void a_session_can_have_nothing_at_all(void **state)
 {
     cleanup_download_rules download_rules_t rules = {0};
@@ -295,7 +317,9 @@ static void a_kernel_that_was_told_otherwise_does_not_fit(void **state)
         bool fits;
     } cases[] = {
         {"{}", true},
-        {"{\"packages\": {\"deny\": \"torch\", \"max_bytes\": \"1M\"}}", true},
+        {"{\"packages\": {\"max_bytes\": \"1M\"}}", true},
+        {"{\"packages\": {\"deny\": \"torch\"}}", false},
+        {"{\"packages\": {\"allow\": \"torch\"}}", false},
         {"{\"fetch\": {\"deny\": \"x.example\"}}", true},
         {"{\"packages\": {\"cells\": \"no\"}}", false},
         {"{\"packages\": {\"index\": \"\"}}", false},
@@ -319,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_and_switches_are_lowered),
         cmocka_unit_test(lists_are_kept_beside_the_profiles),
+        cmocka_unit_test(a_kernel_is_shown_all_lists),
         cmocka_unit_test(a_session_can_have_nothing_at_all),
         cmocka_unit_test(what_is_no_lowering_is_refused),
         cmocka_unit_test(a_password_in_an_index_is_not_repeated),

@@ -26,9 +26,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Callable, Optional
 
+from hearth_kernel.packages.names import normalise
+
 from hearth_downloads.core.faults import Failed, clean
 from hearth_downloads.packages.job import Job
-from hearth_downloads.packages.requirement import is_name, normalise
+from hearth_downloads.packages.requirement import is_name
 from hearth_downloads.packages.stage import ADVISORIES
 from hearth_downloads.packages.version import Key, is_same, key_of
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from hearth_kernel.packages.names import matches
+
 from hearth_downloads.core.job import BaseJob
-from hearth_downloads.packages.requirement import matches
 
 ORDERS = ("add", "remove", "list", "profile")
 

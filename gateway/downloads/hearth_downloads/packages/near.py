@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable
 from typing import Callable, Optional
 
 from hearth_kernel.packages.distributions import DISTRIBUTIONS
+from hearth_kernel.packages.names import normalise
 
 from hearth_downloads.packages.profile import OWN, find_module
-from hearth_downloads.packages.requirement import normalise
 
 SHORT = 6  # a name with fewer letters may differ by one edit, others by two
 SHORTEST = 3

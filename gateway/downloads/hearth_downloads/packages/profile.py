@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Optional
 
-from hearth_downloads.packages.requirement import is_name, is_version, normalise
+from hearth_kernel.packages.names import normalise
+
+from hearth_downloads.packages.requirement import is_name, is_version
 
 _EXTRA = re.compile(r";.*\bextra\s*==", re.DOTALL)
 _FIELD = re.compile(

@@ -6,10 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from hearth_kernel.packages.names import normalise
+
 from hearth_downloads.core.faults import Refused, clean
 from hearth_downloads.core.gateway import DATAGRAM_MAX
 from hearth_downloads.packages.generations import Account
-from hearth_downloads.packages.requirement import is_name, is_version, normalise
+from hearth_downloads.packages.requirement import is_name, is_version
 
 NOTES_MAX = 20
 NOTE_MAX = 300  # letters

@@ -7,8 +7,9 @@ or what uv does. Each of them is refused by a sentence of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
+
+from hearth_kernel.packages.names import normalise
 
 from hearth_downloads.core.faults import Invalid
 
@@ -45,11 +46,6 @@ class Requirement:
     text: str
 
 
-def normalise(name: str) -> str:
-    """Return the name as PEP 503 has it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def is_name(text: str) -> bool:
     """Return true if it is the name of a package."""
     return (
@@ -64,18 +60,6 @@ def is_version(text: str) -> bool:
         and _VERSION.fullmatch(text) is not None
         and text[-1].isalnum()
     )
-
-
-def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Return true if a pattern is the name, or its beginning and `*`."""
-    for pattern in patterns:
-        if pattern.endswith("*"):
-            beginning = re.sub(r"[-_.]+", "-", pattern[:-1]).lower()
-            if name.startswith(beginning):
-                return True
-        elif normalise(pattern) == name:
-            return True
-    return False
 
 
 def parse_all(texts: list[str]) -> list[Requirement]:

@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Optional
 
+from hearth_kernel.packages.names import matches, normalise
+
 from hearth_downloads.core.faults import (
     Conflict,
     Failed,
@@ -32,8 +34,6 @@ from hearth_downloads.packages.requirement import (
     WORD_MAX,
     is_name,
     is_version,
-    matches,
-    normalise,
     split,
 )
 from hearth_downloads.packages.rules import Rules

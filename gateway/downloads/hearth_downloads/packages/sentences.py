@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Optional
 
+from hearth_kernel.packages.names import normalise
+
 from hearth_downloads.core.faults import (
     Conflict,
     Failed,
@@ -23,7 +25,6 @@ from hearth_downloads.core.proxy import Report
 from hearth_downloads.packages.growth import too_many_bytes
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.near import advise
-from hearth_downloads.packages.requirement import normalise
 from hearth_downloads.packages.rules import Rules
 
 _YOUNG = re.compile(

@@ -14,14 +14,12 @@ import re
 from collections.abc import Callable, Iterable
 from urllib.parse import unquote
 
+from hearth_kernel.packages.names import normalise
+
 from hearth_downloads.core.faults import Invalid, clean
 from hearth_downloads.packages.generations import Account
 from hearth_downloads.packages.job import Job
-from hearth_downloads.packages.requirement import (
-    is_name,
-    is_version,
-    normalise,
-)
+from hearth_downloads.packages.requirement import is_name, is_version
 from hearth_downloads.packages.resolve import Pin
 
 WHEEL_MAX = 64 * 1024
