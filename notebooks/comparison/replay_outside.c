@@ -89,6 +89,17 @@ static bool has_own_calls(const notebook_cell_t *cell)
     return false;
 }
 
+/* Returns true if the list has the text at `index` also before that, as of code
+ * that asked twice for one thing. */
+static bool is_said_before(const json_t *missing, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (json_equal(json_array_get(missing, i),
+                       json_array_get(missing, index)))
+            return true;
+    return false;
+}
+
 void replay_look_for_refusal(const replay_step_t *step,
                              const replay_options_t *options,
                              replay_summary_t *summary)
@@ -103,7 +114,7 @@ void replay_look_for_refusal(const replay_step_t *step,
     /* The session has noted it, also if the code has caught the error. */
     json_array_foreach(missing, i, said)
     {
-        if (json_is_string(said))
+        if (json_is_string(said) && !is_said_before(missing, i))
             report_missing(&(replay_missing_t){.number = step->number,
                                                .thing = "",
                                                .why = json_string_value(said)},

@@ -45,7 +45,8 @@ static int wait_for_end(void *arg, int timeout_ms,
     output = json_pack("{s:s}", "text", self->code);
     result->outputs = json_pack("[o]", output);
     if (self->missing)
-        result->figures = json_pack("{s:[s]}", "missing", self->missing);
+        result->figures = json_pack("{s:[s,s*]}", "missing", self->missing,
+                                    self->misses_twice ? self->missing : NULL);
     if (self->ename)
         json_array_append_new(result->outputs,
                               json_pack("{s:s, s:s}", "ename", self->ename,

@@ -20,6 +20,7 @@ typedef struct {
     const char *refusal; /* of what is to be brought; NULL: it is there */
     int bring_code;      /* errno of a fault of bring; 0: none */
     const char *missing; /* in the figures of each cell; or NULL */
+    bool misses_twice;   /* they have it twice */
     const char *ename;   /* of an error of each cell; NULL: none raises */
 } pretender_t;
 

@@ -232,6 +232,11 @@ def test_each_revival_names_what_is_missing(
     outside.index.releases.pop("everlost")
     outside.forget()
     first = revive_with_loss(gateway, session)["missing"]
+    # The removal has nothing to remove, and is no loss.
+    assert [one["what"] for one in first] == [
+        outside.files.url("/ever.csv"),
+        "everlost",
+    ]
     assert revive_with_loss(gateway, session)["missing"] == first
     assert "packages" not in own(session)
     # It is the recorded file that is asked for, and it is had as soon as it
@@ -242,6 +247,27 @@ def test_each_revival_names_what_is_missing(
     assert revive(gateway, session)["missing"] == []
     assert (session.workspace / "ever.csv").read_bytes() == OLD
     assert "packages" not in own(session)
+    session.delete()
+
+
+def test_a_cell_that_asked_twice_misses_it_once(
+    outside: Outside, gateway: Gateway
+) -> None:
+    outside.index.add("twice", "1.0")
+    session = gateway.create()
+    run(
+        session,
+        """for _ in range(2):
+    try:
+        get_ipython().run_line_magic("pip", "install twice")
+    except Exception:
+        pass""",
+    )
+    gateway.json("packages", "remove", "--json", session.id, "twice")
+    outside.index.releases.pop("twice")
+    outside.forget()
+    [missing] = revive_with_loss(gateway, session)["missing"]
+    assert "no package twice" in missing["why"]
     session.delete()
 
 

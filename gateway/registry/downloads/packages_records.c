@@ -60,8 +60,10 @@ static void note_changes(const registry_parts_t *parts,
             note_change(parts, about, changes[i], package);
             describe_change(changes[i], package, &text);
         }
-    if (!text.size && about->is_recorded)
-        buffer_text(&text, "packages: the recorded ones are there");
+    if (!text.size && about->is_repeated)
+        buffer_text(&text, strcmp(about->order, "remove") == 0
+                               ? "packages: the removed ones are not there"
+                               : "packages: the recorded ones are there");
     if (text.size)
         session_note_add(
             parts, &(session_note_t){.session = about->session,

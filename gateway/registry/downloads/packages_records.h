@@ -13,8 +13,8 @@ typedef struct {
     const char *who;     /* asked for it, as in the audit log */
     const char *order;   /* add or remove */
     json_t *names;       /* that it is about */
-    bool is_recorded;    /* a replay asks again */
-    bool is_revival;     /* or a revival */
+    bool is_repeated;    /* a replay or a revival asks again */
+    bool is_revival;     /* it is a revival */
 } packages_job_about_t;
 
 /* Records the reply to it, of the management protocol: each change, or why

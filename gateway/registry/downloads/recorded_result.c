@@ -61,6 +61,8 @@ void recorded_result_pin_packages(const json_t *request, json_t *job)
     }
     if (json_object_size(pins))
         json_object_set(job, "pins", pins);
+    if (result_of(request))
+        json_object_set_new(job, "repeated", json_true());
     mark(request, job);
 }
 

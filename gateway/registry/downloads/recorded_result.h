@@ -9,9 +9,9 @@
 
 #include <jansson.h>
 
-/* Adds to a job of packages the versions and the wheels that its packages are
- * to have, by the request. Both functions: what is not valid in the result, or
- * the result of a failure, adds nothing. */
+/* Adds to a job of packages that it is repeated, and the versions and the
+ * wheels that its packages are to have, by the request. Both functions: what is
+ * not valid in the result, or the result of a failure, adds nothing. */
 void recorded_result_pin_packages(const json_t *request, json_t *job);
 /* Adds to a job of that kind the hash of the file, or the commit and its
  * branch, by the request. A hash that was asked for stays. */

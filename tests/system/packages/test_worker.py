@@ -17,7 +17,7 @@ from hearth_downloads.core.faults import Conflict
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.rules import read_rules
 from hearth_downloads.packages.sentences import Case, explain
-from worker import ALWAYS, PACKAGE, ROOT, Folder, Refusal
+from worker import ALWAYS, PACKAGE, ROOT, Folder, Refusal, see_all
 
 OTHER = "1" * 32
 
@@ -303,6 +303,25 @@ def test_removes_what_was_denied_meanwhile(
         folder.do("add", "c")
     assert folder.do("remove", "c")["packages"] == []
     assert set(names(folder.do("add", "e"))) == {"e"}
+
+
+def test_a_repeated_removal_of_nothing_is_done(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """As in a revival where the package cannot be had again."""
+    index.add("a", "1.0")
+    index.add("b", "1.0", requires=["needed"])
+    index.add("needed", "1.0")
+    answer = folder.do("remove", "a", repeated=True)
+    assert (answer["packages"], answer["removed"]) == ([], [])
+    folder.do("add", "a", "b")
+    before = see_all(folder.session())
+    assert len(folder.do("remove", "x", repeated=True)["packages"]) == 3
+    assert see_all(folder.session()) == before
+    answer = folder.do("remove", "x", "a", repeated=True)
+    assert answer["removed"] == [{"name": "a", "version": "1.0"}]
+    with pytest.raises(Refusal, match="b needs it"):
+        folder.do("remove", "needed", repeated=True)
 
 
 def test_does_not_remove_what_another_package_needs(

@@ -128,6 +128,11 @@ static void a_cell_that_is_refused_is_named(void **state)
     assert_string_equal(listener.log, "1=1[: gone]2=");
     pretender.ename = "FetchError";
     assert_int_equal(play(&notebook, &pretender, &listener, 0), 1);
+    /* Code that asked twice misses it once. */
+    listener = (listener_t){0};
+    pretender = (pretender_t){.missing = "gone", .misses_twice = true};
+    assert_int_equal(play(&notebook, &pretender, &listener, 0), 1);
+    assert_string_equal(listener.log, "1=1[: gone]2=");
 }
 
 int main(void)

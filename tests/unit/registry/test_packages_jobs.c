@@ -74,7 +74,29 @@ static void what_was_recorded_is_pinned(void **state)
     download_fakes_call("aa1", 6,
                         "{\"order\":\"add\",\"names\":[\"a\"]," RECORDED "}");
     assert_null(json_object_get(download_fakes.workers[2].job, "pins"));
+    assert_null(json_object_get(download_fakes.workers[2].job, "repeated"));
     download_fakes_finish(2);
+}
+
+/* A removal says so again, too, whether there was something to remove or not.
+ */
+static void a_removal_is_repeated(void **state)
+{
+    (void) state;
+    download_fakes_ask_text(
+        "{\"id\":\"aa1\",\"order\":\"remove\",\"names\":[\"a\"],"
+        "\"revival\":true,\"recorded\":{\"status\":\"ok\",\"packages\":[]}}");
+    assert_true(json_is_true(
+        json_object_get(download_fakes.workers[0].job, "repeated")));
+    download_fakes_answer(0, "{\"status\":\"ok\"}");
+    assert_non_null(strstr(fake_noted(), "packages: the removed ones are not "
+                                         "there"));
+    download_fakes_leave(0);
+    download_fakes_ask_text(
+        "{\"id\":\"aa1\",\"order\":\"remove\",\"names\":[\"a\"],"
+        "\"revival\":true,\"recorded\":{\"status\":\"error\"}}");
+    assert_null(json_object_get(download_fakes.workers[1].job, "repeated"));
+    download_fakes_finish(1);
 }
 
 static void what_the_worker_gets(void **state)
@@ -364,6 +386,7 @@ int main(void)
         TEST(a_job_is_answered_when_its_worker_has),
         TEST(what_the_worker_gets),
         TEST(what_was_recorded_is_pinned),
+        TEST(a_removal_is_repeated),
         TEST(one_changes_at_a_time),
         TEST(lists_do_not_wait_for_changes),
         TEST(two_of_a_session_wait),

@@ -163,7 +163,9 @@ class _Change:
             for name, text in new.items():
                 requested[name] = with_extras(text, before.get(name, ""))
         else:
-            requested = _take_out(self.before, list(new))
+            requested = self._take_out(list(new))
+            if requested == self.before.requested:
+                return encode(self._report(self.before, new))
         _check_count(self.job, requested)
         if not requested:
             return self._finish(None, requested, (), "", new)
@@ -185,6 +187,31 @@ class _Change:
             raise
         finally:
             uv.close()
+
+    def _take_out(self, names: list[str]) -> dict[str, str]:
+        """Return what is requested without these names.
+
+        A repeated request may remove what could not be added again.
+        """
+        account = self.before
+        requested = dict(account.requested)
+        there = {package.name: package for package in account.packages}
+        for name in names:
+            if name in requested:
+                del requested[name]
+            elif name in there:
+                needed = " and ".join(there[name].via) or "another package"
+                raise Conflict(
+                    f"{name} is there because {needed} needs it, and goes with "
+                    f"that: remove {needed}"
+                )
+            elif name not in account.requested and not self.job.repeated:
+                have = ", ".join(sorted(account.requested)) or "none"
+                raise Conflict(
+                    f"{name} is not among the session's packages; requested "
+                    f"are: {have}"
+                )
+        return requested
 
     def _resolve(
         self, resolver: Resolver, requested: dict[str, str], new: dict[str, str]
@@ -314,25 +341,3 @@ def _check_count(job: Job, requested: dict[str, str]) -> None:
             f"the {job.whose} would have {len(requested)} requested packages, "
             f"and the most is {REQUESTED_MAX}: remove some of them first"
         )
-
-
-def _take_out(account: Account, names: list[str]) -> dict[str, str]:
-    """Return what is requested without these names."""
-    requested = dict(account.requested)
-    there = {package.name: package for package in account.packages}
-    for name in names:
-        if name in requested:
-            del requested[name]
-        elif name in there:
-            needed = " and ".join(there[name].via) or "another package"
-            raise Conflict(
-                f"{name} is there because {needed} needs it, and goes with "
-                f"that: remove {needed}"
-            )
-        elif name not in account.requested:
-            have = ", ".join(sorted(account.requested)) or "none"
-            raise Conflict(
-                f"{name} is not among the session's packages; requested are: "
-                f"{have}"
-            )
-    return requested

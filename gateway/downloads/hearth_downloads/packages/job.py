@@ -20,6 +20,7 @@ class Job(BaseJob):
     names: list[str] = field(default_factory=list)
     # The version and the wheel's SHA-256 (or "") that a name has to have.
     pins: dict[str, list[str]] = field(default_factory=dict)
+    repeated: bool = False  # by a replay or a revival: it was done before
     # The session's folder, whose last part is its token; or the one with the
     # packages of profiles, by their keys.
     session: str = ""
