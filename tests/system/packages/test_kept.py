@@ -128,9 +128,59 @@ def test_half_of_one_is_made_anew(folder: Folder, index: FakeIndex) -> None:
     (made.parent / "current").unlink()
     answer = make(folder, "a")
     assert "a.py" in shown(folder, answer)
-    assert Generations(str(made.parent)).is_there()
+    kept = Generations(str(made.parent))
+    assert kept.is_whole(kept.read())
     shutil.rmtree(place(folder) / answer["environment"])
     assert "a.py" in shown(folder, make(folder, "a"))
+
+
+@pytest.mark.parametrize("how", ["cut", "gone", "more"])
+def test_one_that_is_not_whole_is_made_anew(
+    folder: Folder, index: FakeIndex, how: str
+) -> None:
+    index.add("a", "1.0")
+    index.add("b", "1.0", {"b/deep/x.py": "X = 1"})
+    first = make(folder, "a", "b")
+    made = place(folder) / first["environment"]
+    if how == "cut":
+        os.truncate(made / "b" / "deep" / "x.py", 0)
+    elif how == "gone":
+        (made / "b" / "deep" / "x.py").unlink()
+    else:
+        (made / "a.py").write_text("X = 1\n" * 9)
+    answer = make(folder, "a", "b")
+    assert answer["environment"] != first["environment"]
+    again = place(folder) / answer["environment"]
+    assert (again / "b" / "deep" / "x.py").read_text() == "X = 1"
+    index.requests.clear()
+    assert make(folder, "a", "b")["environment"] == answer["environment"]
+    assert index.count() == 0
+
+
+def test_one_is_on_the_disk_before_it_has_its_name(
+    folder: Folder, index: FakeIndex
+) -> None:
+    log = place(folder).parent / "work" / "log"
+    folder.hook = f"""
+import ctypes, os
+from types import SimpleNamespace
+def note(text):
+    with open({str(log)!r}, "a") as file:
+        file.write(text + "\\n")
+def syncfs(number):
+    note("sync " + " ".join(sorted(os.listdir(number))))
+    return 0
+ctypes.CDLL = lambda *_, **__: SimpleNamespace(syncfs=syncfs)
+rename = os.rename
+def look(old, new, **places):
+    note(f"rename {{os.path.basename(new)}}")
+    rename(old, new, **places)
+os.rename = look
+"""
+    index.add("a", "1.0")
+    make(folder, "a")
+    lines = log.read_text().splitlines()
+    assert lines.index("sync a-1.0.dist-info a.py") < lines.index("rename 1")
 
 
 def test_a_damaged_account_is_made_anew(

@@ -82,6 +82,17 @@ def test_all_else_is_resolved(session: Folder, asked: str) -> None:
     assert refuse(session, "dep", asked).ename == "PackagesUnreachable"
 
 
+def test_what_is_there_and_not_whole_is_made_again(
+    session: Folder, index: FakeIndex
+) -> None:
+    """As a power loss leaves it: the file of uv's cache is the same."""
+    index.status = 200
+    text = session.read("dep.py")
+    os.truncate(session.session() / "current" / "dep.py", 0)
+    assert session.do("add", "a")["added"] == []
+    assert session.read("dep.py") == text
+
+
 def test_a_denied_name_is_refused_though_it_is_there(session: Folder) -> None:
     for asked in ("a", "pytest"):
         refusal = refuse(session, asked, deny=[asked])

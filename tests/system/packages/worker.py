@@ -23,7 +23,7 @@ PACKAGE = os.environ.get("HEARTH_PYTHON_PATH") or os.environ.get(
 )
 LONG = 120
 KINDS = ["mapper", "root", "user"] if os.geteuid() == 0 else ["user"]
-ALWAYS = ["lock", "profile-wheels", "uv"]  # in `work`
+ALWAYS = ["lock", "profile-wheels", "unpacked.json", "uv"]  # in `work`
 USER = 64320  # the zygotes', where the tests run as root
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",

@@ -69,13 +69,22 @@ class Size:
     count: int = 0  # files and folders
 
 
+# Files and folders, and the lengths of all files.
+Content = list[int]
+
+
 class Measure:
-    """Adds up folders until it is more than a limit; an inode counts once."""
+    """Adds up folders until it is more than a limit; an inode counts once.
+
+    It also says what is in a folder by the names, where each counts.
+    """
 
     def __init__(self, most: Optional[Size] = None) -> None:
         self.found = Size()
         self.most = most
         self.is_deep = False  # something lies too deep to be measured
+        self.content: Content = [0, 0]
+        self.parts: dict[str, Content] = {}  # of folders in the last one
         self._seen: set[tuple[int, int]] = set()
 
     @property
@@ -89,6 +98,7 @@ class Measure:
 
     def add(self, folder: int, without: Collection[str] = ()) -> None:
         """Add what is in the folder, but for these names."""
+        self.parts = {}
         self._add(folder, without, 0)
 
     def _add(self, folder: int, without: Collection[str], depth: int) -> None:
@@ -102,10 +112,14 @@ class Measure:
                 inner = open_folder(name, folder)
             except OSError:
                 continue  # a program has moved it
+            before = list(self.content)
             try:
                 self._add(inner, (), depth + 1)
             finally:
                 os.close(inner)
+            if depth == 0:
+                count, length = self.content
+                self.parts[name] = [count - before[0], length - before[1]]
 
     def _add_entries(self, folder: int, without: Collection[str]) -> list[str]:
         """Add the entries themselves; return the folders among them."""
@@ -126,6 +140,9 @@ class Measure:
         return folders
 
     def _count(self, about: os.stat_result) -> None:
+        self.content[0] += 1
+        if not stat.S_ISDIR(about.st_mode):
+            self.content[1] += about.st_size
         if about.st_nlink > 1 and not stat.S_ISDIR(about.st_mode):
             key = (about.st_dev, about.st_ino)
             if key in self._seen:

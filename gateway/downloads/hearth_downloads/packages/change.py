@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hearth_downloads.core.faults import Conflict, Failed, Refused
+from hearth_downloads.core.folders import Content
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.packages.advisories import (
     NOTHING,
@@ -23,6 +24,7 @@ from hearth_downloads.packages.kept import (
     judge_metadata,
     name_generation,
     place,
+    sync,
 )
 from hearth_downloads.packages.profile import find_installed, find_module
 from hearth_downloads.packages.profile_wheels import ProfileWheels
@@ -129,8 +131,6 @@ class _Change:
 
     def _find_there(self, new: dict[str, str]) -> dict[str, str] | None:
         """Return what is requested then if all of `new` is there, else None."""
-        if self.before.generation and not self.generations.is_there():
-            return None
         there = self.before.versions()
         if not all(map(self.job.permits, there)):
             return None
@@ -138,7 +138,7 @@ class _Change:
             self.advisories.find(name, there[name]) for name in there
         ):
             return None
-        if not fits_pins(self.job, self.before):
+        if not fits_pins(self.job, self.before) or not self._is_whole():
             return None
         if self.job.order == "profile":
             # Its key has what the profile's Python has.
@@ -258,9 +258,16 @@ class _Change:
     def _has(self, packages: tuple[Package, ...]) -> bool:
         """Return true if the session has just these packages."""
         versions = Account(packages=packages).versions()
-        return self.generations.is_there() and (
+        return (
             versions == self.before.versions()
+            and self.before.generation > 0
+            and self._is_whole()
         )
+
+    def _is_whole(self) -> bool:
+        """Return true if no file of the packages is missing or cut."""
+        before = self.before
+        return not before.generation or self.generations.is_whole(before)
 
     def _keep(
         self,
@@ -306,19 +313,19 @@ class _Change:
         if resolver is None:
             self.stage.make_folder("new")
         self.gateway.progress(f"judging {len(packages)} packages")
-        self._judge()
+        content = self._judge()
         if find_wheels:
             found = find_wheels(self.stage.new)
             packages = tuple(
                 replace(one, sha256=found.get(one.name, "")) for one in packages
             )
-        account = Account(0, requested, packages, resolved)
+        account = Account(0, requested, packages, resolved, content)
         answer = encode(self._report(account, new))
         self.gateway.check()
         self.generations.commit(self.stage.new, account)
         return answer
 
-    def _judge(self) -> None:
+    def _judge(self) -> Content:
         folder = os.open(
             self.stage.new,
             os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
@@ -327,12 +334,15 @@ class _Change:
             find = functools.partial(
                 find_module, preinstalled=self.job.preinstalled
             )
-            judge(self.job, folder, find, self.gateway.check)
+            tally = judge(self.job, folder, find, self.gateway.check)
             if self.job.order == "profile":
                 judge_metadata(folder)
+                # Later jobs look at the sizes of its files alone.
+                sync(folder)
             os.fchmod(folder, 0o755)
         finally:
             os.close(folder)
+        return [tally.count, tally.size]
 
 
 def _check_count(job: Job, requested: dict[str, str]) -> None:

@@ -21,10 +21,11 @@ import errno
 import json
 import os
 import shutil
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Optional
 
 from hearth_downloads.core.faults import Failed
+from hearth_downloads.core.folders import Content, Measure, open_folder
 
 ACCOUNT = "packages.json"
 NEXT = "packages.json.next"
@@ -55,6 +56,9 @@ class Account:
     requested: dict[str, str] = field(default_factory=dict)  # name: requirement
     packages: tuple[Package, ...] = ()
     resolved: str = ""  # with hashes, as uv has written it
+    # Files and folders of the generation, and the lengths of all files; []: an
+    # older hearth has made it.
+    content: Content = field(default_factory=list)
 
     def versions(self) -> dict[str, str]:
         """Return the version of each package."""
@@ -113,9 +117,20 @@ class Generations:
         except (ValueError, KeyError, TypeError):
             return None
 
-    def is_there(self) -> bool:
-        """Return true if `current` leads to a folder."""
-        return os.path.isdir(os.path.join(self.path, CURRENT))
+    def is_whole(self, account: Account) -> bool:
+        """Return true if its folder has what it had when it was made."""
+        try:
+            folder = open_folder(
+                os.path.join(self.path, str(account.generation))
+            )
+        except OSError:
+            return False
+        try:
+            measure = Measure()
+            measure.add(folder)
+        finally:
+            os.close(folder)
+        return account.content in ([], measure.content)
 
     def recover(self) -> None:
         """Finish or remove what a worker that was killed has left."""
@@ -143,9 +158,7 @@ class Generations:
         # A session that knows its name may read it, whatever the umask.
         os.chmod(self.path, 0o755)  # noqa: S103
         number = self.next_number()
-        made = Account(
-            number, account.requested, account.packages, account.resolved
-        )
+        made = replace(account, generation=number)
         folder = os.path.join(self.path, str(number))
         if staged is None:
             os.mkdir(folder)
@@ -219,4 +232,5 @@ def _decode(found: dict[str, Any]) -> Account:
             for one in found["packages"]
         ),
         str(found["resolved"]),
+        list(map(int, found.get("content", ()))),
     )

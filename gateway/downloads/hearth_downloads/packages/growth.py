@@ -47,6 +47,8 @@ class Growth:
                 measure.add(archive, without)
             finally:
                 os.close(archive)
+        if not without and not measure.is_over:
+            self.stage.wheels = measure.parts
         # An installed file is a second name of one in the cache.
         measure.add(self.stage.space, ("cache",))
         return measure

@@ -3,6 +3,7 @@
     lock            held by the one worker that writes
     advisories/     what was read of the operator's (advisories.py)
     profile-wheels/ what uv sees of the profile (profile_wheels.py)
+    unpacked.json   what the wheels in uv's cache have (unpacked.py)
     uv/             /workspace, made anew by each job
     uv/cache/       uv's cache, taken over from the job before
     uv/stage/       this job's: files that uv reads and writes, and `new`
@@ -27,6 +28,7 @@ from typing import Optional
 
 from hearth_downloads.core.faults import Failed
 from hearth_downloads.core.folders import (
+    Content,
     Measure,
     Size,
     look_at,
@@ -37,6 +39,7 @@ from hearth_downloads.core.folders import (
 )
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.packages.job import Job
+from hearth_downloads.packages.unpacked import UNPACKED, Unpacked
 
 INSIDE = "/workspace"
 ARCHIVE = "archive-v0"  # of the cache; one folder in it for each wheel
@@ -50,6 +53,7 @@ _LOCK = "lock"
 _SPACE = "uv"
 _CACHE = "cache"
 _STAGE = "stage"
+_KEPT = (_LOCK, _SPACE, ADVISORIES, PROFILE_WHEELS, UNPACKED)
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ class Stage:
         self.work = self.lock = self.space = self.cache = self.folder = -1
         self.made: list[str] = ["new"]  # folders in the stage
         self.before = Inventory()
+        self.unpacked: Optional[Unpacked] = None
+        self.wheels: dict[str, Content] = {}  # in ARCHIVE, at the last look
 
     def open(self, gateway: Gateway) -> None:
         """Wait until no other worker writes, and make the folders anew."""
@@ -141,7 +147,7 @@ class Stage:
             self._take_over(before)
         for name in os.listdir(self.work):
             # Others were left by a worker that was killed.
-            if name not in (_LOCK, _SPACE, ADVISORIES, PROFILE_WHEELS):
+            if name not in _KEPT:
                 remove(name, self.work, self.work)
 
     def _take_over(self, before: str) -> None:
@@ -201,8 +207,10 @@ class Stage:
         archive = self.open_archive()
         if archive is not None:
             try:
-                wheels = os.listdir(archive)
                 measure.add(archive)
+                if not measure.is_over:
+                    self._remove_damaged(archive, measure.parts)
+                wheels = os.listdir(archive)
             finally:
                 os.close(archive)
         if measure.is_over:
@@ -214,6 +222,13 @@ class Stage:
             rest,
             measure.found,
         )
+
+    def _remove_damaged(self, archive: int, found: dict[str, Content]) -> None:
+        self.unpacked = Unpacked(self.work)
+        for name in self.unpacked.find_damaged(found):
+            remove(name, archive, self.work)
+            del found[name]
+        self.wheels = found
 
     def is_folder(self, name: str, parent: int) -> bool:
         """Return true if it is a folder of uv's user or the worker's."""
@@ -263,6 +278,7 @@ class Stage:
             for name in os.listdir(self.space):
                 if name != _CACHE:
                     remove(name, self.space, self.work)
+            (self.unpacked or Unpacked(self.work)).write(self.wheels)
         except OSError as error:
             raise self._fault(error) from None
 
