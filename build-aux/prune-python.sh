@@ -2,7 +2,7 @@
 # Removes what an older version has left in hearth's own folder of Python
 # packages: prune-python.sh INSTALLED BUILT removes each file and folder of
 # INSTALLED/hearth_* that is not in BUILT, where this version is put together.
-# Compiled code goes too: it is made anew. Other names stay.
+# All compiled code goes too: it is made anew. Other names stay.
 set -eu
 installed=$1
 built=$2
@@ -15,5 +15,6 @@ find . -depth -path './hearth_*' -exec sh -c '
     built=$1
     shift
     for path; do
-        [ -e "$built/$path" ] || rm -rf "$path"
+        [ -e "$built/$path" ] && [ "${path##*/}" != __pycache__ ] ||
+            rm -rf "$path"
     done' sh "$built" {} +
