@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import distributions
+import zipfile
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 from hearth_downloads.packages.profile import find_installed
@@ -95,6 +97,55 @@ def test_takes_no_package_without_a_name_and_a_version(
     (path / "METADATA").write_text(text)
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     assert find_installed() == {}
+
+
+METADATA = "Metadata-Version: 2.1\nName: {}\nVersion: 1\n"
+
+
+def test_reads_what_only_importlib_can_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A zip file, an egg, and what a finder of its own knows."""
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        archive.writestr("z-1.dist-info/METADATA", METADATA.format("z"))
+    for info in ("e.egg/EGG-INFO", "own/f-1.dist-info", "b-1.dist-info"):
+        (tmp_path / info).mkdir(parents=True)
+    (tmp_path / "e.egg/EGG-INFO/PKG-INFO").write_text(METADATA.format("e"))
+    (tmp_path / "own/f-1.dist-info/METADATA").write_text(METADATA.format("f"))
+    (tmp_path / "b-1.dist-info/METADATA").write_text(METADATA.format("b"))
+    places = [tmp_path / "z.zip", tmp_path / "e.egg", tmp_path / "none"]
+    monkeypatch.setattr(sys, "path", [str(one) for one in places])
+    assert list(find_installed(str(tmp_path))) == ["b", "z", "e"]
+
+    class Finder:
+        @staticmethod
+        def find_spec(*_: object) -> None:
+            return None
+
+        @classmethod
+        def find_distributions(cls, *_: object) -> Iterator[Distribution]:
+            return iter([Distribution.at(tmp_path / "own/f-1.dist-info")])
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    assert list(find_installed()) == ["z", "e", "f"]
+
+
+def test_most_are_read_without_importlib() -> None:
+    """Its import takes longer than to read them."""
+    code = (
+        f"import sys; sys.path.insert(0, {PACKAGE!r})\n"
+        "from hearth_downloads.packages.profile import find_installed\n"
+        "print(len(find_installed()), 'importlib.metadata' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    count, is_imported = done.stdout.split()
+    assert int(count) > 10
+    assert is_imported == "False"
 
 
 def test_a_list_does_not_import_what_a_change_needs(tmp_path: Path) -> None:

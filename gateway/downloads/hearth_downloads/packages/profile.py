@@ -9,16 +9,15 @@ is. Only requirements of their extras are listed.
 
 from __future__ import annotations
 
-import importlib.metadata
 import io
-import itertools
+import os
 import re
 import sys
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
-from typing import Optional
+from typing import Optional, Protocol
 
 from hearth_kernel.packages.names import normalise
 
@@ -96,16 +95,81 @@ def find_installed(preinstalled: str = "") -> dict[str, Installed]:
     return found
 
 
-def _find_distributions(
-    preinstalled: str,
-) -> Iterable[importlib.metadata.Distribution]:
-    find = importlib.metadata.distributions
-    return itertools.chain(
-        find(path=[preinstalled]) if preinstalled else (), find()
-    )
+class _Distribution(Protocol):
+    """The part of one of importlib.metadata that is read."""
+
+    def read_text(self, filename: str) -> Optional[str]:
+        """Return that file of its metadata, None if there is none."""
+
+    @property
+    def requires(self) -> Optional[list[str]]:
+        """Return its requirements, with those of extras."""
 
 
-def _read(distribution: importlib.metadata.Distribution) -> Optional[Installed]:
+class _Folder:
+    """One in a folder, where most are.
+
+    To import importlib.metadata takes longer than to read them all.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def read_text(self, filename: str) -> Optional[str]:
+        path = os.path.join(self.path, filename) if filename else self.path
+        try:
+            with open(path, encoding="utf-8") as file:
+                return file.read()
+        except (
+            FileNotFoundError,
+            IsADirectoryError,
+            NotADirectoryError,
+            PermissionError,
+        ):
+            return None
+
+    @property
+    def requires(self) -> Optional[list[str]]:
+        if self.path.lower().endswith(".dist-info"):
+            return []  # all are in the metadata
+        from importlib.metadata import Distribution
+        from pathlib import Path
+
+        return Distribution.at(Path(self.path)).requires
+
+
+def _find_distributions(preinstalled: str) -> Iterable[_Distribution]:
+    """Return all in the order of importlib.metadata."""
+    own = [preinstalled] if preinstalled else []
+    finders = [one for one in sys.meta_path if one is not PathFinder]
+    if any(hasattr(one, "find_distributions") for one in finders):
+        yield from _ask_importlib(own) if own else ()
+        yield from _ask_importlib(None)
+        return
+    for place in own + sys.path:
+        yield from _find_in(place or ".")
+
+
+def _find_in(place: str) -> Iterable[_Distribution]:
+    if place.endswith(".egg") or os.path.isfile(place):  # or a zip file
+        yield from _ask_importlib([place])
+        return
+    try:
+        names = os.listdir(place)
+    except OSError:
+        return
+    for name in names:
+        if name.lower().endswith((".dist-info", ".egg-info")):
+            yield _Folder(os.path.join(place, name))
+
+
+def _ask_importlib(path: Optional[list[str]]) -> Iterable[_Distribution]:
+    from importlib.metadata import distributions
+
+    return distributions() if path is None else distributions(path=path)
+
+
+def _read(distribution: _Distribution) -> Optional[Installed]:
     about = _read_fields(distribution)
     name = "".join(about["name"][:1])
     version = "".join(about["version"][:1])
@@ -128,9 +192,7 @@ def _read(distribution: importlib.metadata.Distribution) -> Optional[Installed]:
     )
 
 
-def _read_fields(
-    distribution: importlib.metadata.Distribution,
-) -> dict[str, list[str]]:
+def _read_fields(distribution: _Distribution) -> dict[str, list[str]]:
     """Return the values of these fields of its metadata.
 
     `distribution.metadata` would also parse the description, each time that it

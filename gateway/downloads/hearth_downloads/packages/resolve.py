@@ -50,7 +50,6 @@ from hearth_downloads.packages.sentences import (
     names_extra,
 )
 from hearth_downloads.packages.stage import Stage
-from hearth_downloads.packages.status import find_statuses
 from hearth_downloads.packages.uv import PROFILE, Uv
 
 COUNT_MAX = 500
@@ -140,6 +139,8 @@ class Resolver:
         """Refuse projects in quarantine, and note what else they are."""
         if self.job.offline:
             return
+        from hearth_downloads.packages.status import find_statuses
+
         graph = {pin.name: pin.via for pin in pins}
         for name, status in find_statuses(self.uv, self.case, names).items():
             if status.word == "quarantined":

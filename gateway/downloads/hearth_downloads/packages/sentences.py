@@ -24,7 +24,6 @@ from hearth_downloads.core.faults import (
 from hearth_downloads.core.proxy import Report
 from hearth_downloads.packages.growth import too_many_bytes
 from hearth_downloads.packages.job import Job
-from hearth_downloads.packages.near import advise
 from hearth_downloads.packages.rules import Rules
 
 _YOUNG = re.compile(
@@ -332,6 +331,8 @@ def _advise(case: Case, found: str) -> str:
     name = normalise(found.partition("[")[0])
     if name not in case.asked:
         return ""  # another package needs it: the user cannot change that
+    from hearth_downloads.packages.near import advise
+
     text = advise(name, case.profile, case.session, case.job.permits)
     return f"; {text}" * bool(text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shutil
@@ -97,7 +98,7 @@ class Uv:
         self.proxy.reports()
         program = Program(
             main,
-            self.proxy.attach,
+            self._attach,
             self.growth.look,
             self.stage.check,
         )
@@ -105,6 +106,13 @@ class Uv:
         self.growth.measure()
         self.reports = self.proxy.reports()
         return Result(result.code, self.job.hide(result.output))
+
+    def _attach(self, listener: int) -> None:
+        assert self.proxy is not None  # noqa: S101  it is closed last
+        self.proxy.attach(listener)
+        if self.job.order != "remove" and not self.job.offline:
+            # Needed when uv has resolved. The processor has time now.
+            importlib.import_module("hearth_downloads.packages.status")
 
     def _become(self, arguments: list[str]) -> NoReturn:
         # In the sandbox's own /tmp: in no argument, and on no disk.
