@@ -312,12 +312,17 @@ def test_a_member_of_the_pool_has_them() -> None:
         wait_for(lambda: pool()["ready"], "a session that waits")
         session = gateway.create(*rules("packages", "cells=no"))
         assert "a client can add it" in hint(session)
-        assert pool()["handed_out"] == 0
         session = gateway.create(*rules("packages", "deny=torch"))
+        assert pool()["handed_out"] == 0
+        deny_torch(gateway, session, "forked")
+        session = gateway.create(*rules("packages", "max_files=50"))
         assert pool()["handed_out"] == 1
-        deny_torch(gateway, session, "pooled")
-        gateway.kill()
-        gateway.start()
-        deny_torch(gateway, session, "later")
+        for name in ("pooled", "later"):
+            gateway.run("packages", "add", session.id, name)
+            job = gateway.wait_note("began", name)["job"]
+            assert job["own_texts"] == {"max_files": "50"}
+            if name == "pooled":
+                gateway.kill()
+                gateway.start()
     finally:
         gateway.end()
