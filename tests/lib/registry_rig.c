@@ -18,6 +18,7 @@
 #include "gateway/registry/launch/launch_users.h"
 #include "gateway/registry/launch/launcher.h"
 #include "gateway/registry/sessions/create.h"
+#include "gateway/registry/sessions/package_wait.h"
 #include "gateway/registry/sessions/session_factory.h"
 #include "gateway/registry/tools/tool_servers.h"
 #include "tests/lib/deeds.h"
@@ -378,7 +379,7 @@ void __wrap_endpoints_close(endpoints_t *self, uint64_t token, const char *who,
 static size_t count_others(void *arg)
 {
     (void) arg;
-    return create_waiting(parts.create);
+    return create_waiting(parts.create) + package_wait_size(parts.package_wait);
 }
 
 int rig_begin(void **state)
@@ -408,6 +409,7 @@ int rig_begin(void **state)
     parts.pending = pending_requests_new(NULL, parts.table, parts.stats);
     parts.feed = session_feed_new(NULL, parts.table);
     parts.tool_servers = tool_servers_new(&parts);
+    parts.package_wait = package_wait_new(&parts);
     parts.create = create_new(&parts);
     parts.capacity = capacity_new(parts.table, rig_outside.sessions, 10,
                                   count_others, &parts);
@@ -429,6 +431,7 @@ int rig_end(void **state)
     pool_destroy(&parts.pool);
     capacity_destroy(&parts.capacity);
     create_destroy(&parts.create);
+    package_wait_destroy(&parts.package_wait);
     tool_servers_destroy(&parts.tool_servers);
     session_feed_destroy(&parts.feed);
     pending_requests_destroy(&parts.pending);

@@ -9,12 +9,11 @@
 
 /* A request that waits. */
 typedef struct waiting {
-    struct waiting *next;     /* owned */
-    message_t *request;       /* owned */
-    char *older;              /* owned; the id of the session whose end it waits
-                                 for; or NULL */
-    const profile_t *profile; /* borrowed; it waits for that; or NULL */
-    int64_t asked_us;         /* monotonic */
+    struct waiting *next; /* owned */
+    message_t *request;   /* owned */
+    char *older;          /* owned; the id of the session whose end it waits
+                             for; or NULL */
+    int64_t asked_us;     /* monotonic */
 } waiting_t;
 
 struct create_queue {
@@ -23,7 +22,6 @@ struct create_queue {
     waiting_t **end;              /* where the next one is added */
     size_t count;
     size_t replacing; /* of them, those with an older session */
-    size_t held;      /* of them, those with a profile */
 };
 
 create_queue_t *create_queue_new(const session_table_t *table)
@@ -45,7 +43,6 @@ static message_t *take(create_queue_t *self, waiting_t **place)
     if (self->end == &found->next)
         self->end = place;
     self->replacing -= found->older != NULL;
-    self->held -= found->profile != NULL;
     self->count--;
     free(found->older);
     free(found);
@@ -77,8 +74,8 @@ static void await_end(create_queue_t *self, waiting_t *waiting,
         replacements_end(older);
 }
 
-static waiting_t *add(create_queue_t *self, message_t **request_p,
-                      int64_t asked_us)
+void create_queue_add(create_queue_t *self, message_t **request_p,
+                      const session_entry_t *older, int64_t asked_us)
 {
     waiting_t *waiting = mem_new(sizeof *waiting);
 
@@ -87,22 +84,7 @@ static waiting_t *add(create_queue_t *self, message_t **request_p,
     *self->end = waiting;
     self->end = &waiting->next;
     self->count++;
-    return waiting;
-}
-
-void create_queue_add(create_queue_t *self, message_t **request_p,
-                      const session_entry_t *older, int64_t asked_us)
-{
-    await_end(self, add(self, request_p, asked_us), older);
-}
-
-void create_queue_hold(create_queue_t *self, message_t **request_p,
-                       const profile_t *profile, int64_t asked_us)
-{
-    waiting_t *waiting = add(self, request_p, asked_us);
-
-    waiting->profile = profile;
-    self->held++;
+    await_end(self, waiting, older);
 }
 
 /* Returns the session whose end the request waits for; NULL: its turn. */
@@ -126,7 +108,7 @@ message_t *create_queue_next(create_queue_t *self, json_t **ret_content,
     for (waiting_t **place = &self->first; *place; place = &(*place)->next) {
         json_auto_t *content = NULL;
 
-        if ((*place)->profile || older_of(self, *place))
+        if (older_of(self, *place))
             continue;
         content = read_content((*place)->request);
         if ((*place)->older)
@@ -140,19 +122,6 @@ message_t *create_queue_next(create_queue_t *self, json_t **ret_content,
     return NULL;
 }
 
-message_t *create_queue_take_held(create_queue_t *self,
-                                  const profile_t *profile,
-                                  json_t **ret_content, int64_t *ret_asked_us)
-{
-    for (waiting_t **place = &self->first; *place; place = &(*place)->next)
-        if ((*place)->profile == profile) {
-            *ret_content = read_content((*place)->request);
-            *ret_asked_us = (*place)->asked_us;
-            return take(self, place);
-        }
-    return NULL;
-}
-
 message_t *create_queue_give_up(create_queue_t *self)
 {
     return self->first ? take(self, &self->first) : NULL;
@@ -161,18 +130,6 @@ message_t *create_queue_give_up(create_queue_t *self)
 size_t create_queue_size(const create_queue_t *self)
 {
     return self->count;
-}
-
-size_t create_queue_held(const create_queue_t *self,
-                         const profile_t *profile_or_null)
-{
-    size_t count = 0;
-
-    if (!profile_or_null)
-        return self->held;
-    for (const waiting_t *at = self->first; at; at = at->next)
-        count += at->profile == profile_or_null;
-    return count;
 }
 
 bool create_queue_awaits(const create_queue_t *self,
@@ -187,9 +144,9 @@ bool create_queue_awaits(const create_queue_t *self,
 bool create_queue_has_line(const create_queue_t *self)
 {
     if (self->replacing == 0)
-        return self->count > self->held;
+        return self->count > 0;
     for (const waiting_t *at = self->first; at; at = at->next)
-        if (!at->profile && !older_of(self, at))
+        if (!older_of(self, at))
             return true;
     return false;
 }
@@ -199,11 +156,11 @@ size_t create_queue_sessions(const create_queue_t *self)
     size_t count = 0;
 
     if (self->replacing == 0)
-        return self->count - self->held;
+        return self->count;
     for (const waiting_t *at = self->first; at; at = at->next) {
         const session_entry_t *older = older_of(self, at);
 
-        if (!at->profile && (!older || session_entry_is_gone(older)))
+        if (!older || session_entry_is_gone(older))
             count++;
     }
     return count;

@@ -1,7 +1,6 @@
-/* The requests for a session that wait: for their turn, for the end of an older
- * session that they replace (replacements.h), or for their profile. In the
- * order in which they came; create.c bounds how many there are. Belongs to the
- * main thread. */
+/* The requests for a session that wait: for their turn, or for the end of an
+ * older session that they replace (replacements.h). In the order in which they
+ * came; create.c bounds how many there are. Belongs to the main thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_CORE_CREATE_QUEUE_H
 #define HEARTH_GATEWAY_REGISTRY_CORE_CREATE_QUEUE_H
 
@@ -26,36 +25,24 @@ void create_queue_destroy(create_queue_t **self_p);
  * for its turn, if that is NULL. `asked_us` is when it came, monotonic. */
 void create_queue_add(create_queue_t *self, message_t **request_p,
                       const session_entry_t *older, int64_t asked_us);
-/* Adds a request that waits for that profile, and lets others pass. */
-void create_queue_hold(create_queue_t *self, message_t **request_p,
-                       const profile_t *profile, int64_t asked_us);
 /* Takes the first request whose turn it is out of the queue; the caller owns
  * it, and its content. NULL if there is none. A request stays if its older
  * session is gone and another session has taken the connection file since: that
  * session is asked to end, and the request waits for that. */
 message_t *create_queue_next(create_queue_t *self, json_t **ret_content,
                              int64_t *ret_asked_us);
-/* Takes the first request that waits for that profile out of the queue; the
- * caller owns it, and its content. NULL if there is none. */
-message_t *create_queue_take_held(create_queue_t *self,
-                                  const profile_t *profile,
-                                  json_t **ret_content, int64_t *ret_asked_us);
 /* Takes the first request, whatever it waits for; the caller owns it. */
 message_t *create_queue_give_up(create_queue_t *self);
 
 /* Returns how many requests wait. */
 size_t create_queue_size(const create_queue_t *self);
-/* Returns how many wait for that profile; NULL: for one. */
-size_t create_queue_held(const create_queue_t *self,
-                         const profile_t *profile_or_null);
 /* Returns true if a request waits for the end of that session. */
 bool create_queue_awaits(const create_queue_t *self,
                          const session_entry_t *older);
 /* Returns true if a request waits for its turn. */
 bool create_queue_has_line(const create_queue_t *self);
 /* Returns how many sessions there will be beside those that are alive: a
- * request whose older session is alive takes the place of that one, and one
- * that waits for its profile may never become a session. */
+ * request whose older session is alive takes the place of that one. */
 size_t create_queue_sessions(const create_queue_t *self);
 
 #endif

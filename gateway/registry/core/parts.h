@@ -44,6 +44,7 @@ typedef struct {
     struct fetch_folder *fetch_folder;
     struct retention *retention;
     struct tool_servers *tool_servers;
+    struct package_wait *package_wait;
     struct create *create;
     struct files *files;
     struct endpoints *endpoints;

@@ -27,6 +27,7 @@
 #include "gateway/registry/main/session_events.h"
 #include "gateway/registry/sessions/adopt.h"
 #include "gateway/registry/sessions/create.h"
+#include "gateway/registry/sessions/package_wait.h"
 #include "gateway/registry/storage/fetch_folder.h"
 #include "gateway/registry/storage/packages_folder.h"
 #include "gateway/registry/storage/retention.h"
@@ -103,6 +104,7 @@ static void stop(void *arg, bool ends_sessions)
                                      || self->parts.options->stop_sessions
                                             == OPTIONS_STOP_END);
     create_stop(self->parts.create);
+    package_wait_stop(self->parts.package_wait);
     packages_jobs_stop(self->parts.packages);
     preinstall_stop(self->parts.preinstall);
     fetch_jobs_stop(self->parts.fetches);
@@ -186,6 +188,7 @@ void registry_destroy(registry_t **self_p)
     packages_folder_destroy(&parts->packages_folder);
     remover_destroy(&self->remover);
     create_destroy(&parts->create);
+    package_wait_destroy(&parts->package_wait);
     pool_destroy(&parts->pool);
     launcher_destroy(&parts->launcher);
     launch_users_destroy(&parts->users);
@@ -213,6 +216,7 @@ static size_t count_others(void *arg)
     const registry_parts_t *parts = arg;
 
     return create_waiting(parts->create)
+           + package_wait_size(parts->package_wait)
            + (parts->endpoints ? endpoints_count(parts->endpoints) : 0);
 }
 
@@ -235,7 +239,8 @@ static void on_prepared(void *arg, const profile_t *profile)
     const registry_parts_t *parts = arg;
 
     preinstall_look_soon(parts->preinstall);
-    create_go_on(parts->create, profile);
+    package_wait_go_on(parts->package_wait, profile);
+    create_next(parts->create);
 }
 
 static void start_launcher(registry_t *self)
@@ -299,6 +304,7 @@ static int make_parts(registry_t *self, fault_t *fault)
         pending_requests_new(parts->management, parts->table, parts->stats);
     parts->feed = session_feed_new(parts->management, parts->table);
     parts->tool_servers = tool_servers_new(parts);
+    parts->package_wait = package_wait_new(parts);
     parts->create = create_new(parts);
     parts->capacity =
         capacity_new(parts->table, capacity_measure(options),

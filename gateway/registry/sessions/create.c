@@ -1,8 +1,8 @@
 /* See create.h. A few sessions at a time are forked; requests beyond that wait
  * in a queue. So does a request that replaces an older session, until that one
  * is gone. Requests are refused when the queue is full. Those that wait for the
- * packages of their profile take nothing from others: they have a queue of the
- * same length for each profile, and are judged again when they go on. */
+ * packages of their profile (package_wait.h) are judged again when they go
+ * on. */
 #include "gateway/registry/sessions/create.h"
 
 #include "base/buffer.h"
@@ -17,6 +17,7 @@
 #include "gateway/registry/core/session_discovery.h"
 #include "gateway/registry/core/session_feed.h"
 #include "gateway/registry/launch/launcher.h"
+#include "gateway/registry/sessions/package_wait.h"
 #include "gateway/registry/sessions/session_factory.h"
 
 #include <stdlib.h>
@@ -220,24 +221,19 @@ static void refuse(create_t *self, message_t **request_p, const char *limit,
     management_answer(self->parts->management, request_p, answer);
 }
 
-/* Refuses the request, and returns true, if as many wait as may. */
-static bool refuse_busy(create_t *self, size_t waiting, message_t **request_p)
-{
-    if (waiting < self->parts->options->starts_queue)
-        return false;
-    refuse(self, request_p, STATS_STARTS, describe_busy(self, waiting));
-    return true;
-}
-
-/* The first request that replaces a session needs no room in the queue: there
- * are no more of these than sessions. */
+/* Refuses the request, and returns true, if as many wait as may. The first that
+ * replaces a session needs no room in the queue: there are no more of these
+ * than sessions. */
 static bool refuse_line(create_t *self, const session_entry_t *older,
                         message_t **request_p)
 {
-    size_t line = create_waiting(self) - create_queue_held(self->queue, NULL);
+    size_t waiting = create_waiting(self);
 
-    return (!older || create_queue_awaits(self->queue, older))
-           && refuse_busy(self, line, request_p);
+    if (waiting < self->parts->options->starts_queue
+        || (older && !create_queue_awaits(self->queue, older)))
+        return false;
+    refuse(self, request_p, STATS_STARTS, describe_busy(self, waiting));
+    return true;
 }
 
 /* Refuses the request, and returns true, if it would be refused after it has
@@ -260,37 +256,29 @@ static const profile_t *find_profile(const create_t *self,
     return options_profile(self->parts->options, name);
 }
 
+static package_wait_fn go_on;
+
 /* Has the request wait until the profile's packages are made. */
 static void hold(create_t *self, json_t *content, message_t **request_p,
                  int64_t asked_us)
 {
     const profile_t *profile = find_profile(self, content);
-    size_t waiting = create_queue_held(self->queue, profile);
 
-    if (!refuse_busy(self, waiting, request_p)
-        && !refuse_wrong(self, content, request_p))
-        create_queue_hold(self->queue, request_p, profile, asked_us);
-}
-
-json_t *create_refusal(const registry_parts_t *parts, const profile_t *profile)
-{
-    const char *fault = launcher_lacks_packages(parts->launcher, profile);
-
-    return fault ? management_error("SessionNotStarted", GATEWAY_EXIT_FAILED,
-                                    "profile %s cannot start: %s",
-                                    profile->name, fault)
-                 : NULL;
+    if (!refuse_wrong(self, content, request_p))
+        package_wait_hold(self->parts->package_wait, profile, request_p,
+                          asked_us, go_on);
 }
 
 static void make(create_t *self, json_t *content, message_t **request_p,
                  int64_t asked_us)
 {
     const profile_t *profile = find_profile(self, content);
-    json_t *refusal = profile ? create_refusal(self->parts, profile) : NULL;
+    json_t *refusal =
+        profile ? package_wait_refusal(self->parts, profile) : NULL;
 
     if (refusal)
         management_answer(self->parts->management, request_p, refusal);
-    else if (profile && launcher_is_preparing(self->parts->launcher, profile))
+    else if (profile && package_wait_is_due(self->parts, profile))
         hold(self, content, request_p, asked_us);
     else if (!profile || !hand_out(self, profile, content, request_p, asked_us))
         fork_one(self, content, request_p, asked_us);
@@ -305,7 +293,7 @@ static bool refuse_now(create_t *self, const profile_t *profile,
     const registry_parts_t *parts = self->parts;
     size_t sessions =
         session_table_alive(parts->table) + create_queue_sessions(self->queue);
-    json_t *refusal = profile ? create_refusal(parts, profile) : NULL;
+    json_t *refusal = profile ? package_wait_refusal(parts, profile) : NULL;
 
     if (session_table_is_closing(parts->table)) {
         json_decref(refusal);
@@ -339,7 +327,7 @@ static void admit(create_t *self, json_t *content, message_t **request_p,
     capacity_forget_gone(parts->capacity);
     if (refuse_now(self, profile, older != NULL, has_member, request_p))
         return;
-    if (profile && launcher_is_preparing(parts->launcher, profile))
+    if (profile && package_wait_is_due(parts, profile))
         hold(self, content, request_p, asked_us);
     else if (!older && !create_queue_has_line(self->queue)
              && (!is_full || has_member))
@@ -347,6 +335,13 @@ static void admit(create_t *self, json_t *content, message_t **request_p,
     else if ((has_waited || !refuse_line(self, older, request_p))
              && !refuse_wrong(self, content, request_p))
         create_queue_add(self->queue, request_p, older, asked_us);
+}
+
+/* Takes a request that has waited for its profile. */
+static void go_on(const registry_parts_t *parts, json_t *content,
+                  message_t **request_p, int64_t asked_us)
+{
+    admit(parts->create, content, request_p, asked_us, true);
 }
 
 void create_again(create_t *self, json_t *content, message_t **request_p)
@@ -381,21 +376,6 @@ void create_next(create_t *self)
             return;
         make(self, content, &request, asked_us);
     }
-}
-
-void create_go_on(create_t *self, const profile_t *profile)
-{
-    while (!launcher_is_preparing(self->parts->launcher, profile)) {
-        json_auto_t *content = NULL;
-        int64_t asked_us;
-        cleanup_message message_t *request =
-            create_queue_take_held(self->queue, profile, &content, &asked_us);
-
-        if (!request)
-            break;
-        admit(self, content, &request, asked_us, true);
-    }
-    create_next(self);
 }
 
 static bool is_ready(void *arg, const profile_t *profile)

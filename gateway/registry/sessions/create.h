@@ -21,9 +21,6 @@ void create_destroy(create_t **self_p);
 /* Makes the pool's sessions; its argument is a create_t. */
 extern const pool_source_t create_pool_source;
 
-/* Returns the error if the profile's kernels cannot start because its packages
- * cannot be had; NULL if that is not so. */
-json_t *create_refusal(const registry_parts_t *parts, const profile_t *profile);
 /* Takes a request for a session. Requests are served in the order they came,
  * except that one which replaces an older session waits until that is gone. */
 void create_make(create_t *self, json_t *content, message_t **request_p);
@@ -33,14 +30,11 @@ void create_again(create_t *self, json_t *content, message_t **request_p);
 /* Called when a start is over, or a session was removed: starts sessions for
  * requests that wait, as far as permitted. */
 void create_next(create_t *self);
-/* The profile has its packages, or cannot have them: requests that wait for it
- * go on. */
-void create_go_on(create_t *self, const profile_t *profile);
 /* Refuses the requests that wait, because the gateway stops. */
 void create_stop(create_t *self);
 /* Counts how long a start took, for the advice when to try again. */
 void create_count_start(create_t *self, int64_t ms);
-/* Returns how many requests wait. */
+/* Returns how many requests wait for their turn, or a session's end. */
 size_t create_waiting(const create_t *self);
 
 #endif

@@ -10,7 +10,7 @@
 #include "gateway/registry/core/management_socket.h"
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/sessions/adopt.h"
-#include "gateway/registry/sessions/create.h"
+#include "gateway/registry/sessions/package_wait.h"
 #include "gateway/session/tools/tool_offer.h"
 #include "protocol/limits.h"
 
@@ -137,7 +137,7 @@ static void pass(const registry_parts_t *parts, json_t *content,
 
     if (command->kind == SESSION_RESTART && entry
         && !session_entry_is_gone(entry))
-        refusal = create_refusal(parts, entry->profile);
+        refusal = package_wait_refusal(parts, entry->profile);
     if (refusal) {
         management_answer(parts->management, request_p, refusal);
     } else if (entry && entry->state != SESSION_ENTRY_DRAINED) {

@@ -322,53 +322,6 @@ static void the_pool_waits_for_clients_and_its_zygote(void **state)
     assert_null(strstr(deeds_take(), "launch"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_begin, rig_end)
-
-static void a_request_waits_for_the_packages_of_its_profile(void **state)
-{
-    const registry_parts_t *parts = *state;
-
-    rig_outside.preparing = &fake_profile;
-    ask();
-    ask();
-    DID("");
-    ANSWERS("");
-    assert_int_equal(create_waiting(parts->create), 2);
-    create_next(parts->create);
-    DID("");
-    rig_outside.preparing = NULL;
-    create_go_on(parts->create, &fake_profile);
-    DID("start s1 for uid=7; launch s1; start s2 for uid=7; launch s2");
-    assert_int_equal(create_waiting(parts->create), 0);
-}
-
-/* Also when they are more than may be alive, or than may wait. */
-static void those_that_wait_for_packages_take_no_place(void **state)
-{
-    const registry_parts_t *parts = *state;
-
-    fake_options.sessions_max = 3;
-    fake_options.starts_queue = 3;
-    fake_options.starts_max = 1;
-    rig_outside.preparing = &fake_profile;
-    for (int i = 0; i < 4; i++)
-        ask();
-    ANSWERS("GatewayBusy");
-    assert_int_equal(create_waiting(parts->create), 3);
-    rig_outside.preparing = NULL;
-    ask();
-    ask();
-    DID("start s1 for uid=7; launch s1");
-    ANSWERS("");
-    /* One place is left. */
-    create_go_on(parts->create, &fake_profile);
-    ANSWERS("TooManySessions TooManySessions");
-    assert_int_equal(rig_count_limit(STATS_SESSIONS), 2);
-    assert_int_equal(create_waiting(parts->create), 2);
-    ask();
-    ANSWERS("TooManySessions");
-}
-
 static const char *const wrong[] = {
     "{\"packages\":{\"denny\":\"x\"}}",
     "{\"limits\":{\"memory\":-1}}",
@@ -408,37 +361,7 @@ static void what_is_wrong_waits_for_no_turn(void **state)
     assert_int_equal(create_waiting(parts->create), 0);
 }
 
-static void others_pass_those_that_wait_for_packages(void **state)
-{
-    const registry_parts_t *parts = *state;
-    profile_t another = {0};
-
-    rig_outside.preparing = &fake_profile;
-    ask();
-    rig_outside.preparing = &another;
-    ask();
-    DID("start s1 for uid=7; launch s1");
-    create_go_on(parts->create, &another);
-    DID("");
-    rig_outside.preparing = NULL;
-    create_go_on(parts->create, &fake_profile);
-    DID("start s2 for uid=7; launch s2");
-}
-
-static void packages_that_cannot_be_had_are_an_error(void **state)
-{
-    const registry_parts_t *parts = *state;
-
-    rig_outside.preparing = &fake_profile;
-    ask();
-    rig_outside.preparing = NULL;
-    rig_outside.lacks_packages = "packages/preinstall: no";
-    create_go_on(parts->create, &fake_profile);
-    ANSWERS("SessionNotStarted");
-    ask();
-    ANSWERS("SessionNotStarted");
-    DID("");
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_begin, rig_end)
 
 int main(void)
 {
@@ -462,12 +385,8 @@ int main(void)
         TEST(no_more_sessions_than_descriptors_permit),
         TEST(the_pool_gets_its_members),
         TEST(the_pool_waits_for_clients_and_its_zygote),
-        TEST(a_request_waits_for_the_packages_of_its_profile),
-        TEST(those_that_wait_for_packages_take_no_place),
         TEST(what_is_wrong_waits_for_no_packages),
         TEST(what_is_wrong_waits_for_no_turn),
-        TEST(others_pass_those_that_wait_for_packages),
-        TEST(packages_that_cannot_be_had_are_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

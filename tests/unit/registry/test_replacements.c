@@ -8,6 +8,7 @@
 #include "gateway/registry/core/create_queue.h"
 #include "gateway/registry/core/stats.h"
 #include "gateway/registry/launch/pool.h"
+#include "gateway/registry/sessions/package_wait.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"
 
@@ -131,14 +132,14 @@ static void an_older_session_goes_on_while_packages_are_made(void **state)
     SAID("");
     rig_outside.preparing = NULL;
     rig_outside.lacks_packages = "packages/preinstall: no";
-    create_go_on(parts->create, &fake_profile);
+    package_wait_go_on(parts->package_wait, &fake_profile);
     SAID("");
     ANSWERS("SessionNotStarted SessionNotStarted");
     rig_outside.lacks_packages = NULL;
     rig_outside.preparing = &fake_profile;
     ask_with(path);
     rig_outside.preparing = NULL;
-    create_go_on(parts->create, &fake_profile);
+    package_wait_go_on(parts->package_wait, &fake_profile);
     SAID("old END");
     DID("");
     session_table_remove(parts->table, &entry);
