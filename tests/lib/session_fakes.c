@@ -310,6 +310,7 @@ static void destroy_parts(session_t *self)
     recovery_destroy(&self->recovery);
     buffer_reset(&self->info);
     buffer_reset(&self->deletions);
+    free(self->no_start);
 }
 
 int fake_session_begin(void **state)

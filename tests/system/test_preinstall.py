@@ -21,6 +21,7 @@ from deadline import wait_for
 from fake_index import FakeIndex
 from harness import HEARTH, Gateway, Session
 from processes import children
+from records import records
 
 FRESH = """
 profile
@@ -31,6 +32,7 @@ profile
             index = {url}
             preinstall = humane
 """
+RESTART = {"restart": True}
 OTHER = """
 profile
     other
@@ -155,7 +157,7 @@ def state(gateway: Gateway) -> str:
 def stopped(place: Path) -> Iterator[None]:
     """Let no worker go on: as another one that writes."""
     work = place / "packages/work"
-    work.mkdir(parents=True)
+    work.mkdir(parents=True, exist_ok=True)
     for folder in (work.parent, work):
         folder.chmod(0o711 if folder == work.parent else 0o700)
     with (work / "lock").open("w") as lock:
@@ -163,15 +165,28 @@ def stopped(place: Path) -> Iterator[None]:
         yield
 
 
-def ask(gateway: Gateway, *options: str) -> subprocess.Popen[str]:
+def begin(gateway: Gateway, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [HEARTH, "session", "create", "--no-start", *options],
+        [HEARTH, *arguments],
         env=gateway.env,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def ask(gateway: Gateway, *options: str) -> subprocess.Popen[str]:
+    return begin(gateway, "session", "create", "--no-start", *options)
+
+
+def restart(gateway: Gateway, session: Session) -> subprocess.Popen[str]:
+    """Begin a restart, and return when the gateway has the request."""
+    wanted = {"event": "order", "request": "session_restart_request"}
+    before = len(records(gateway, **wanted))
+    begun = begin(gateway, "session", "restart", session.id)
+    wait_for(lambda: len(records(gateway, **wanted)) > before, "the request")
+    return begun
 
 
 # ---- in a session ----
@@ -373,6 +388,59 @@ def worker_of(gateway: Gateway) -> Optional[int]:
         if b"packages.worker" in text:
             return pid
     return None
+
+
+def test_a_restart_waits_while_the_kernel_goes_on(
+    place: Path, index: FakeIndex
+) -> None:
+    with gateway_of(place, index, "humane") as gateway:
+        gateway.start()
+        session = gateway.create()
+        client = session.client()
+        client.run("x = 41")
+        with stopped(place):
+            write(gateway, index, "tooled")
+            gateway.run("gateway", "reload")
+            assert state(gateway) == "warming"
+            waiting = restart(gateway, session)
+            # Jupyter's request has an answer at once.
+            refusal = client.ask("control", "shutdown_request", RESTART)
+            assert refusal.content["ename"] == "SessionNotStarted"
+            assert "are being made" in refusal.content["evalue"]
+            assert client.value("x") == 41
+            assert waiting.poll() is None
+            os.kill(
+                wait_for(lambda: worker_of(gateway), "a worker"),
+                signal.SIGKILL,
+            )
+            _, err = waiting.communicate(timeout=120)
+            assert waiting.returncode == 1
+            assert "packages worker" in err
+            assert client.value("x") == 41
+            wait_for(lambda: state(gateway) == "warming", "another try")
+            waiting = restart(gateway, session)
+        assert waiting.wait(timeout=120) == 0
+        assert has(session, "tooled")
+        assert client.value("'x' in vars()") is False
+        reply = client.ask("control", "shutdown_request", RESTART)
+        assert reply.content == {"status": "ok", **RESTART}
+        client.close()
+        session.delete()
+
+
+def test_a_session_of_before_knows_that_it_cannot_restart(
+    place: Path, index: FakeIndex
+) -> None:
+    with gateway_of(place, index, "humane") as gateway:
+        gateway.start()
+        session = gateway.create()
+        gateway.kill()
+        with stopped(place):
+            gateway.start()
+            with session.client() as client:
+                refusal = client.ask("control", "shutdown_request", RESTART)
+            assert refusal.content["ename"] == "SessionNotStarted"
+        session.delete()
 
 
 def test_a_killed_worker_is_started_again(

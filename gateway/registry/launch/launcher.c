@@ -21,6 +21,7 @@ typedef struct {
     zygote_slot_t *slot;        /* owned */
     zygote_t *zygote;           /* owned; NULL between two zygotes */
     preparation_t *preparation; /* owned; of its preinstalled packages */
+    bool has_told;              /* the sessions know of a hindrance */
     int timer; /* after which the start is tried again; 0: none */
 } profile_state_t;
 
@@ -84,6 +85,50 @@ void launcher_launch(launcher_t *self, session_entry_t *entry)
     else if (launch(self, entry, &fault) < 0)
         launch_outcome_failed(self->needs.audit, state->slot, entry,
                               fault.text);
+}
+
+/* Returns why none of the profile's kernels can start, to be freed; "" if they
+ * can. */
+static char *explain(const profile_state_t *state)
+{
+    const char *profile = zygote_slot_profile(state->slot)->name;
+
+    if (preparation_is_running(state->preparation))
+        return mem_format("the packages of profile %s (packages/preinstall) "
+                          "are being made; restart the kernel when they are "
+                          "there",
+                          profile);
+    return preparation_is_vain(state->preparation)
+               ? mem_format("profile %s cannot start: %s", profile,
+                            zygote_slot_fault(state->slot))
+               : mem_text("");
+}
+
+void launcher_tell(const launcher_t *self, session_entry_t *entry)
+{
+    cleanup_free char *why = explain(find_state(self, entry->profile));
+
+    if (*why)
+        mailbox_line_send(entry->line,
+                          session_command_new_text(SESSION_NO_START, 0, why));
+}
+
+/* Reports that to all sessions of the profile: a client may ask each for a
+ * restart. */
+static void tell_all(profile_state_t *state)
+{
+    const session_table_t *table = state->launcher->needs.table;
+    cleanup_free char *why = explain(state);
+    bool had_told = state->has_told;
+
+    state->has_told = *why;
+    if (!*why && !had_told)
+        return;
+    for (const session_entry_t *at = session_table_first(table); at;
+         at = session_table_next(at))
+        if (at->profile == zygote_slot_profile(state->slot))
+            mailbox_line_send(
+                at->line, session_command_new_text(SESSION_NO_START, 0, why));
 }
 
 static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg);
@@ -161,6 +206,7 @@ static void start(profile_state_t *state)
         prepare(state);
     else
         start_zygote(state);
+    tell_all(state);
 }
 
 static void end_zygote(profile_state_t *state)
@@ -372,6 +418,7 @@ void launcher_prepared(launcher_t *self, const profile_t *profile,
     preparation_on_folder(state->preparation, folder);
     log_notice("profile=%s preinstalled=%s", profile->name, folder);
     start_zygote(state);
+    tell_all(state);
     self->needs.ops->prepared(self->needs.arg, profile);
 }
 
@@ -384,6 +431,7 @@ void launcher_unprepared(launcher_t *self, const profile_t *profile,
         || session_table_is_closing(self->needs.table))
         return;
     fail_prepared(state, fault, is_refused);
+    tell_all(state);
     self->needs.ops->prepared(self->needs.arg, profile);
 }
 

@@ -9,6 +9,7 @@
 #include "gateway/registry/core/capacity.h"
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/launch/launch_users.h"
+#include "gateway/registry/launch/launcher.h"
 #include "gateway/registry/sessions/session_factory.h"
 #include "kernels/kernel.h"
 
@@ -100,6 +101,7 @@ static int adopt_one(const registry_parts_t *parts, const char *folder,
     r = session_factory_add(parts, &spec, false, &entry, fault);
     if (r < 0)
         return r;
+    launcher_tell(parts->launcher, entry);
     entry->host_uid = launch_users_found(parts->users, entry);
     if (!session_entry_is_gone(entry))
         launch_users_hold(parts->users, entry, entry->host_uid);
@@ -181,6 +183,7 @@ int adopt_unearth(const registry_parts_t *parts, const char *id,
         return r;
     if ((r = session_factory_add(parts, &spec, false, ret_entry, fault)) < 0)
         return r;
+    launcher_tell(parts->launcher, *ret_entry);
     (*ret_entry)->host_uid = launch_users_found(parts->users, *ret_entry);
     return 0;
 }

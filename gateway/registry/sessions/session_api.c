@@ -123,8 +123,7 @@ session_entry_t *session_api_find(const registry_parts_t *parts,
     return NULL;
 }
 
-/* Passes a command, which is taken, to the session that the request names. A
- * restart that could make no kernel is refused while the old one lives. */
+/* Passes a command, which is taken, to the session that the request names. */
 static void pass(const registry_parts_t *parts, json_t *content,
                  message_t **request_p, session_command_t *command)
 {
@@ -133,14 +132,8 @@ static void pass(const registry_parts_t *parts, json_t *content,
     bool is_ambiguous = false;
     session_entry_t *entry =
         id ? session_table_find_prefix(parts->table, id, &is_ambiguous) : NULL;
-    json_t *refusal = NULL;
 
-    if (command->kind == SESSION_RESTART && entry
-        && !session_entry_is_gone(entry))
-        refusal = package_wait_refusal(parts, entry->profile);
-    if (refusal) {
-        management_answer(parts->management, request_p, refusal);
-    } else if (entry && entry->state != SESSION_ENTRY_DRAINED) {
+    if (entry && entry->state != SESSION_ENTRY_DRAINED) {
         /* The answer may come before the old kernel has ended. */
         if (command->kind == SESSION_RESTART)
             session_entry_note_launch(entry);
@@ -176,10 +169,36 @@ void session_api_on_interrupt(const registry_parts_t *parts, json_t *content,
     pass(parts, content, request_p, command);
 }
 
+/* Restarts a session, unless no kernel can start: the old one must not end
+ * before that. A request waits while the packages of the profile are made. */
+static void restart(const registry_parts_t *parts, json_t *content,
+                    message_t **request_p, int64_t asked_us)
+{
+    const char *id = json_string_value(json_object_get(content, "id"));
+    bool is_ambiguous = false;
+    const session_entry_t *entry =
+        id ? session_table_find_prefix(parts->table, id, &is_ambiguous) : NULL;
+    bool is_alive = entry && !session_entry_is_gone(entry);
+    json_t *refusal = NULL;
+
+    if (is_alive && session_table_is_closing(parts->table))
+        refusal = stopping(entry->id);
+    else if (is_alive)
+        refusal = package_wait_refusal(parts, entry->profile);
+    if (refusal)
+        management_answer(parts->management, request_p, refusal);
+    else if (is_alive && package_wait_is_due(parts, entry->profile))
+        package_wait_hold(parts->package_wait, entry->profile, request_p,
+                          asked_us, restart);
+    else
+        pass(parts, content, request_p,
+             session_command_new(SESSION_RESTART, 0));
+}
+
 void session_api_on_restart(const registry_parts_t *parts, json_t *content,
                             message_t **request_p)
 {
-    pass(parts, content, request_p, session_command_new(SESSION_RESTART, 0));
+    restart(parts, content, request_p, clock_monotonic_us());
 }
 
 void session_api_on_keepalive(const registry_parts_t *parts, json_t *content,

@@ -370,6 +370,7 @@ static void session_destroy(session_t **self_p)
     session_state_destroy(&self->state);
     buffer_reset(&self->info);
     buffer_reset(&self->deletions);
+    free(self->no_start);
     session_spec_destroy(&self->spec);
     free(self);
     *self_p = NULL;

@@ -359,6 +359,12 @@ static void on_forget(session_t *self, session_command_t *command)
         notify_report(self->notify, SESSION_REMOVED);
 }
 
+static void on_no_start(session_t *self, session_command_t *command)
+{
+    free(self->no_start);
+    self->no_start = *command->text ? take_ptr(command->text) : NULL;
+}
+
 static void (*const handlers[SESSION_COMMANDS])(session_t *self,
                                                 session_command_t *command) = {
     [SESSION_LAUNCHING] = on_launching, [SESSION_LAUNCHED] = on_launched,
@@ -371,6 +377,7 @@ static void (*const handlers[SESSION_COMMANDS])(session_t *self,
     [SESSION_REVIVED] = on_revived,     [SESSION_DRAIN] = on_drain,
     [SESSION_FULL] = on_full,           [SESSION_FILE] = on_file,
     [SESSION_TOOLS] = on_tools,         [SESSION_FORGET] = on_forget,
+    [SESSION_NO_START] = on_no_start,
 };
 
 void control_take(session_t *self, session_command_t **command_p)

@@ -5,6 +5,7 @@
 #include "gateway/session/core/escalation.h"
 #include "gateway/session/core/replies.h"
 #include "gateway/session/core/shutdown.h"
+#include "gateway/session/requests/error_reply.h"
 #include "protocol/jspan_write.h"
 
 #include <string.h>
@@ -48,12 +49,29 @@ static void answer_interrupt(session_t *self, request_t *request)
                          buffer_bytes(&content));
 }
 
+/* Refuses a restart that would only end the kernel. One with a connection file
+ * of a client is that client's to start again. */
+static bool refuse_restart(session_t *self, request_t *request)
+{
+    cleanup_buffer buffer_t reply = BUFFER_EMPTY;
+
+    if (!self->no_start || self->spec->is_external
+        || session_state_is(self->state, PHASE_GONE))
+        return false;
+    error_reply_write(request, 0, "SessionNotStarted", self->no_start, &reply);
+    publisher_send_reply(self->publisher, request, (bytes_t){0},
+                         buffer_bytes(&reply));
+    return true;
+}
+
 static void answer_shutdown(session_t *self, request_t *request)
 {
     jspan_t content = message_content_json(request->message);
     bool restart = jspan_is(jspan_member(content, "restart"), JSPAN_TRUE);
     cleanup_buffer buffer_t reply = BUFFER_EMPTY;
 
+    if (restart && refuse_restart(self, request))
+        return;
     begin_ok(&reply);
     jspan_write_bool(&reply, "restart", restart);
     jspan_write_end(&reply);

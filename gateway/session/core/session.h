@@ -81,6 +81,7 @@ typedef struct {
     session_tools_t tools;
     struct recovery *recovery; /* owned; NULL unless it was taken over */
     latency_t latency;         /* of replies, until the registry has it */
+    char *no_start;     /* owned; why a fresh kernel could not start; or NULL */
     buffer_t info;      /* content of kernel_info_reply; empty until READY */
     buffer_t deletions; /* tokens of requests that wait for the end */
     session_phase_t announced_phase; /* the state that the frontends know */

@@ -39,9 +39,11 @@ typedef enum {
     SESSION_FILE,    /* text: JSON of what was done with a file of it */
     SESSION_TOOLS,   /* tools: a request of a process that answers host tools */
     SESSION_FORGET,  /* it is gone, and has to give up its ports */
+    SESSION_NO_START, /* text: why a fresh kernel could not start from now on;
+                         "": it could */
 } session_command_kind_t;
 
-#define SESSION_COMMANDS (SESSION_FORGET + 1)
+#define SESSION_COMMANDS (SESSION_NO_START + 1)
 
 typedef struct {
     int status_fd; /* owned; pid 1 writes its faults to it; -1: taken */

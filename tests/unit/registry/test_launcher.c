@@ -636,7 +636,7 @@ static void a_refusal_of_packages_fails_launches(void **state)
     make();
     launch("a");
     launcher_unprepared(launcher, &fake_profile, "a is not permitted", true);
-    SAID("a FAILED");
+    SAID("a FAILED; a NO_START");
     assert_int_equal(packages.told, 1);
     assert_string_equal(launcher_lacks_packages(launcher, &fake_profile),
                         "packages/preinstall: a is not permitted");
@@ -685,7 +685,7 @@ static void a_reload_asks_for_other_packages(void **state)
     assert_int_equal(renewals, 1);
     assert_int_equal(zygote.ends, 1);
     assert_null(launcher_preinstalled(launcher, &fake_profile));
-    SAID("a AGAIN");
+    SAID("a AGAIN; a NO_START");
     launcher_prepared(launcher, &fake_profile, "/l/1");
     assert_string_equal(zygote.preinstalled, "/l/1");
     want(list_none);
@@ -762,6 +762,54 @@ static void a_zygote_that_says_why_it_ends_asks_again(void **state)
     assert_int_equal(packages.asked, 2);
 }
 
+static void told(const char *said, const char *why)
+{
+    SAID(said);
+    assert_string_equal(fake_noted(), why);
+}
+
+/* A client may ask a session for a restart at any time. */
+static void sessions_know_whether_a_kernel_could_start(void **state)
+{
+    static const char made[] =
+        "the packages of profile python3 (packages/preinstall) are being made; "
+        "restart the kernel when they are there";
+    profile_t another = {0};
+    session_entry_t *entry;
+
+    (void) state;
+    entry = fake_add(table, "other", FAKE_TAKEN, now_ms);
+    entry->profile = &another;
+    entry = fake_add(table, "a", FAKE_TAKEN, now_ms);
+    want(list_a);
+    make();
+    told("a NO_START", made);
+    launcher_unprepared(launcher, &fake_profile, "no", true);
+    told("a NO_START", "profile python3 cannot start: packages/preinstall: no");
+    launcher_tell(launcher, entry);
+    told("a NO_START", "profile python3 cannot start: packages/preinstall: no");
+    on_timer(NULL, 1, on_timer_arg);
+    told("a NO_START", made);
+    launcher_prepared(launcher, &fake_profile, "/");
+    told("a NO_START", "");
+    /* There is nothing to report. */
+    launcher_tell(launcher, entry);
+    warm();
+    zygote.change = ZYGOTE_CHANGED;
+    want(list_none);
+    launcher_reload(launcher);
+    SAID("");
+    /* Also if they cannot even be asked for. */
+    packages.is_refused = true;
+    want(list_a);
+    launcher_reload(launcher);
+    SAID("a NO_START");
+    want(list_none);
+    launcher_reload(launcher);
+    told("a NO_START", "");
+    entry->profile = &fake_profile;
+}
+
 static void a_gateway_that_stops_takes_no_packages(void **state)
 {
     (void) state;
@@ -801,6 +849,7 @@ int main(void)
         TEST(packages_that_were_removed_are_asked_for_again),
         TEST(a_change_on_disk_asks_again),
         TEST(a_zygote_that_says_why_it_ends_asks_again),
+        TEST(sessions_know_whether_a_kernel_could_start),
         TEST(a_gateway_that_stops_takes_no_packages),
     };
 

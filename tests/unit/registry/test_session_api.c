@@ -11,6 +11,7 @@
 #include "gateway/registry/core/capacity.h"
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/core/stats.h"
+#include "gateway/registry/sessions/package_wait.h"
 #include "gateway/session/lifecycle/spec.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"
@@ -124,6 +125,48 @@ static void a_restart_that_would_fail_is_refused(void **state)
     ask(session_api_on_restart, *state, "{\"id\":\"aa2\"}");
     assert_string_equal(sent("aa2 RESTART"), "");
     ANSWERS("");
+}
+
+static void a_restart_waits_for_the_packages_of_its_profile(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    rig_outside.preparing = &fake_profile;
+    ask(session_api_on_restart, parts, "{\"id\":\"aa2\"}");
+    ask(session_api_on_restart, parts, "{\"id\":\"aa1\"}");
+    SAID("");
+    ANSWERS("");
+    ask(session_api_on_restart, parts, "{\"id\":\"gone\"}");
+    assert_string_equal(sent("gone RESTART"), ""); /* says why it is gone */
+    /* They cannot be had. */
+    rig_outside.preparing = NULL;
+    rig_outside.lacks_packages = "packages/preinstall: no";
+    package_wait_go_on(parts->package_wait, &fake_profile);
+    SAID("");
+    ANSWERS("SessionNotStarted SessionNotStarted");
+    /* They are there. */
+    rig_outside.preparing = &fake_profile;
+    rig_outside.lacks_packages = NULL;
+    ask(session_api_on_restart, parts, "{\"id\":\"aa2\"}");
+    rig_outside.preparing = NULL;
+    package_wait_go_on(parts->package_wait, &fake_profile);
+    assert_string_equal(sent("aa2 RESTART"), "");
+    ANSWERS("");
+}
+
+/* The kernel is kept for the next gateway. */
+static void a_gateway_that_stops_restarts_nothing(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    rig_outside.preparing = &fake_profile;
+    ask(session_api_on_restart, parts, "{\"id\":\"aa2\"}");
+    session_table_close(parts->table);
+    package_wait_stop(parts->package_wait);
+    ANSWERS("GatewayStopping");
+    ask(session_api_on_restart, parts, "{\"id\":\"aa2\"}");
+    ANSWERS("GatewayStopping");
+    SAID("");
 }
 
 static void only_a_show_request_has_a_deadline(void **state)
@@ -397,6 +440,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(each_request_is_a_command),
         TEST(a_restart_that_would_fail_is_refused),
+        TEST(a_restart_waits_for_the_packages_of_its_profile),
+        TEST(a_gateway_that_stops_restarts_nothing),
         TEST(only_a_show_request_has_a_deadline),
         TEST(a_session_is_found_by_the_beginning_of_its_id),
         TEST(a_session_that_is_kept_answers_later),

@@ -2,6 +2,7 @@
  * wait for their turn or for the kernel. */
 #include "gateway/session/core/local_replies.h"
 
+#include "gateway/session/actor/control.h"
 #include "gateway/session/actor/receive.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/session_steps.h"
@@ -60,6 +61,48 @@ static void a_shutdown_is_answered_and_published(void **state)
     assert_int_equal(session_state_sequel(self->state), SEQUEL_RESTART);
     DID("iopub busy; control shutdown_reply ok; iopub shutdown_reply; "
         "iopub error; shell execute_reply error; iopub idle; kill; iopub idle");
+}
+
+static void tell(session_t *self, const char *why)
+{
+    session_command_t *command =
+        session_command_new_text(SESSION_NO_START, 0, why);
+
+    control_take(self, &command);
+}
+
+/* The kernel goes on with what it does. */
+static void a_restart_that_would_only_end_the_kernel_is_refused(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_run(self);
+    tell(self, "packages are made");
+    tell(self, "there are none");
+    ask(self, "shutdown_request", "{\"restart\":true}");
+    DID("iopub busy; control shutdown_reply error; iopub idle");
+    SAID("{\"status\":\"error\",\"ename\":\"SessionNotStarted\","
+         "\"evalue\":\"there are none\","
+         "\"traceback\":[\"SessionNotStarted: there are none\"]}",
+         "shutdown_reply");
+    assert_true(session_state_is(self->state, PHASE_BUSY));
+    tell(self, "");
+    ask(self, "shutdown_request", "{\"restart\":true}");
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_RESTART);
+}
+
+/* It needs no other kernel, or its client starts one. */
+static void an_end_is_not_refused(void **state)
+{
+    session_t *self = *state;
+
+    tell(self, "packages are made");
+    self->spec->is_external = true;
+    ask(self, "shutdown_request", "{\"restart\":true}");
+    SAID("{\"status\":\"ok\",\"restart\":true}", "shutdown_reply");
+    self->spec->is_external = false;
+    ask(self, "shutdown_request", "{\"restart\":false}");
+    SAID("{\"status\":\"ok\",\"restart\":false}", "shutdown_reply");
 }
 
 static void an_interrupt_reaches_a_running_cell(void **state)
@@ -121,6 +164,8 @@ int main(void)
         TEST(has_no_debugger),
         TEST(an_unknown_request_gets_the_frame_alone),
         TEST(a_shutdown_is_answered_and_published),
+        TEST(a_restart_that_would_only_end_the_kernel_is_refused),
+        TEST(an_end_is_not_refused),
         TEST(an_interrupt_reaches_a_running_cell),
         TEST(on_shell_the_order_is_kept),
         TEST(on_control_only_the_kernels_description_waits),
