@@ -42,6 +42,10 @@ typedef struct {
 int frontend_call(frontend_t *self, const frontend_call_t *request,
                   fault_t *fault);
 
+/* The client of that request has gone: it is dropped if it still waits for the
+ * packages of a profile, which may be long. Its answer comes all the same. */
+void frontend_withdraw(frontend_t *self, uint64_t tag);
+
 /* Follows the list of sessions and each change: FRONTEND_SESSIONS, from now
  * on. */
 int frontend_follow(frontend_t *self, fault_t *fault);

@@ -48,6 +48,36 @@ int frontend_call(frontend_t *self, const frontend_call_t *request,
     return send_call(self, request, &call, fault);
 }
 
+/* Returns the msg_id of the request with that tag, lent; NULL if it has its
+ * answer. */
+static const char *find_id(const frontend_t *self, uint64_t tag)
+{
+    for (const call_t *at = zhashx_first(self->waiting); at;
+         at = zhashx_next(self->waiting))
+        if (at->tag == tag)
+            return zhashx_cursor(self->waiting);
+    return NULL;
+}
+
+void frontend_withdraw(frontend_t *self, uint64_t tag)
+{
+    const char *found = find_id(self, tag);
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    fault_t ignored;
+
+    if (!found)
+        return;
+    jspan_write_begin(&content);
+    jspan_write_text(&content, "msg_id", found);
+    jspan_write_end(&content);
+    (void) client_send(self->calls,
+                       &(client_request_t){.channel = CHANNEL_CONTROL,
+                                           .type = "session_withdraw_request",
+                                           .content = buffer_bytes(&content)},
+                       NULL, &ignored);
+    frontend_wake(self);
+}
+
 int frontend_follow(frontend_t *self, fault_t *fault)
 {
     const call_t call = {.is_following = true};

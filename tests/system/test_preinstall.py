@@ -5,16 +5,20 @@ them."""
 from __future__ import annotations
 
 import fcntl
+import http.client
 import os
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
+from urllib.parse import urlsplit
 
 import pytest
 from deadline import wait_for
@@ -180,13 +184,18 @@ def ask(gateway: Gateway, *options: str) -> subprocess.Popen[str]:
     return begin(gateway, "session", "create", "--no-start", *options)
 
 
-def restart(gateway: Gateway, session: Session) -> subprocess.Popen[str]:
-    """Begin a restart, and return when the gateway has the request."""
-    wanted = {"event": "order", "request": "session_restart_request"}
+@contextmanager
+def arriving(gateway: Gateway, what: str) -> Iterator[None]:
+    """Leave when the gateway has got a request to create or restart."""
+    wanted = {"event": "order", "request": f"session_{what}_request"}
     before = len(records(gateway, **wanted))
-    begun = begin(gateway, "session", "restart", session.id)
+    yield
     wait_for(lambda: len(records(gateway, **wanted)) > before, "the request")
-    return begun
+
+
+def restart(gateway: Gateway, session: Session) -> subprocess.Popen[str]:
+    with arriving(gateway, "restart"):
+        return begin(gateway, "session", "restart", session.id)
 
 
 # ---- in a session ----
@@ -425,6 +434,41 @@ def test_a_restart_waits_while_the_kernel_goes_on(
         reply = client.ask("control", "shutdown_request", RESTART)
         assert reply.content == {"status": "ok", **RESTART}
         client.close()
+        session.delete()
+
+
+def test_what_no_client_waits_for_is_dropped(
+    place: Path, index: FakeIndex
+) -> None:
+    with gateway_of(place, index, "humane") as gateway:
+        with stopped(place):
+            gateway.start()
+            with arriving(gateway, "create"):
+                waiting = ask(gateway)
+            waiting.kill()
+            waiting.communicate()
+            info = gateway.info()["http"]
+            url = urlsplit(info["url"])
+            connection = http.client.HTTPConnection(url.netloc)
+            with arriving(gateway, "create"):
+                connection.request(
+                    "POST",
+                    f"{url.path}api/kernels",
+                    headers={"Authorization": f"token {info['token']}"},
+                )
+            # Breaks it: the end of what a client sends is no end of the client.
+            linger = struct.pack("ii", 1, 0)
+            connection.sock.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, linger
+            )
+            connection.close()
+            gone = "session_create_request dropped: its client has gone"
+            wait_for(
+                lambda: gateway.log.read_text().count(gone) == 2,
+                "the end of both",
+            )
+        session = gateway.create()
+        assert [one["id"] for one in gateway.sessions()] == [session.id]
         session.delete()
 
 

@@ -1,5 +1,6 @@
 /* Requests to the registry on behalf of HTTP requests. A request outlives its
- * client (a session is created anyway); its reply is then dropped. */
+ * client (a session is created anyway); its reply is then dropped. One that
+ * waits for packages is withdrawn. */
 #include "gateway/http/rpc/registry_client.h"
 
 #include <assert.h>
@@ -31,11 +32,26 @@ void registry_client_destroy(http_t *http)
     }
 }
 
+/* Returns true if a client waits for the reply. */
+static bool is_wanted(const http_t *http, uint64_t tag)
+{
+    for (const registry_request_t *at = http->requests; at; at = at->next)
+        if (at->tag == tag && at->exchange)
+            return true;
+    return false;
+}
+
 static void forget(const exchange_t *exchange)
 {
-    for (registry_request_t *at = exchange->http->requests; at; at = at->next)
-        if (at->exchange == exchange)
-            at->exchange = NULL;
+    http_t *http = exchange->http;
+
+    for (registry_request_t *at = http->requests; at; at = at->next) {
+        if (at->exchange != exchange)
+            continue;
+        at->exchange = NULL;
+        if (!is_wanted(http, at->tag))
+            frontend_withdraw(http->frontend, at->tag);
+    }
 }
 
 /* Adds a request to those whose reply is due. */

@@ -17,6 +17,7 @@
 #include "gateway/registry/downloads/fetch_jobs.h"
 #include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/sessions/create.h"
+#include "gateway/registry/sessions/package_wait.h"
 #include "gateway/registry/sessions/session_api.h"
 #include "gateway/registry/storage/retention.h"
 #include "gateway/registry/tools/tool_servers.h"
@@ -106,6 +107,16 @@ static void on_create(const registry_parts_t *parts, json_t *content,
     create_make(parts->create, content, request_p);
 }
 
+static void on_withdraw(const registry_parts_t *parts, json_t *content,
+                        message_t **request_p)
+{
+    const char *id = json_string_value(json_object_get(content, "msg_id"));
+
+    package_wait_withdraw(parts->package_wait, *request_p, id ? id : "");
+    management_answer(parts->management, request_p,
+                      json_pack("{s:s}", "status", "ok"));
+}
+
 static void on_follow(const registry_parts_t *parts, json_t *content,
                       message_t **request_p)
 {
@@ -177,6 +188,7 @@ static const struct {
     {"tool_server_request", on_tool_server},
     {"session_attach_request", session_api_on_attach},
     {"session_follow_request", on_follow},
+    {"session_withdraw_request", on_withdraw},
     {"session_revive_request", session_api_on_revive},
     {"session_revived_request", session_api_on_revived},
     {"packages_request", on_packages},
@@ -194,11 +206,12 @@ static void note_request(const registry_parts_t *parts,
                          const message_t *request, const json_t *content)
 {
     static const char *const plain[] = {
-        "gateway_info_request",  "session_list_request",
-        "session_show_request",  "session_follow_request",
-        "viewer_list_request",   "recording_list_request",
-        "session_tools_request", "tool_server_request",
-        "packages_request",      "fetch_request",
+        "gateway_info_request",     "session_list_request",
+        "session_show_request",     "session_follow_request",
+        "viewer_list_request",      "recording_list_request",
+        "session_tools_request",    "tool_server_request",
+        "packages_request",         "fetch_request",
+        "session_withdraw_request",
     };
     const char *id = json_string_value(json_object_get(content, "id"));
     const char *type = message_type(request);

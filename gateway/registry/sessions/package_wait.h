@@ -40,8 +40,12 @@ bool package_wait_is_due(const registry_parts_t *parts,
 void package_wait_hold(package_wait_t *self, const profile_t *profile,
                        message_t **request_p, int64_t asked_us,
                        package_wait_fn *go_on);
+/* Drops a request of the same connection as `withdrawal`, by its msg_id: its
+ * client has gone. Nothing happens if it does not wait. */
+void package_wait_withdraw(package_wait_t *self, const message_t *withdrawal,
+                           const char *msg_id);
 /* The profile has its packages, or cannot have them: its requests go on, in the
- * order in which they came. */
+ * order in which they came. Those of processes that have ended are dropped. */
 void package_wait_go_on(package_wait_t *self, const profile_t *profile);
 /* All requests go on, because the gateway stops. */
 void package_wait_stop(package_wait_t *self);

@@ -150,6 +150,43 @@ static void brings_the_answer_to_an_order(void **state)
     assert_false(frontend_next(house->frontend, &event));
 }
 
+/* A request is named by its msg_id; one that was answered is not named. */
+static void withdraws_a_request(void **state)
+{
+    house_t *house = *state;
+    message_t *request = NULL, *withdrawal = NULL;
+    cleanup_free char *expected = NULL;
+    frontend_event_t event;
+    fault_t fault;
+
+    assert_int_equal(
+        frontend_call(
+            house->frontend,
+            &(frontend_call_t){.type = "session_create_request", .tag = 78},
+            &fault),
+        0);
+    frontend_withdraw(house->frontend, 77);
+    frontend_withdraw(house->frontend, 78);
+    while (!request)
+        request = management_receive(house->management);
+    while (!withdrawal)
+        withdrawal = management_receive(house->management);
+    assert_string_equal(message_type(withdrawal), "session_withdraw_request");
+    expected = mem_format("{\"msg_id\":\"%s\"}", message_id(request));
+    assert_true(is_text(message_content(withdrawal), expected));
+    management_reply(house->management, withdrawal,
+                     json_pack("{s:s}", "status", "ok"));
+    management_reply(house->management, request,
+                     json_pack("{s:s}", "status", "error"));
+    expect(house, FRONTEND_ANSWER, &event);
+    assert_int_equal(event.tag, 78);
+    assert_true(is_text(event.json, "{\"status\":\"error\"}"));
+    frontend_withdraw(house->frontend, 78);
+    assert_null(management_receive(house->management));
+    message_destroy(&request);
+    message_destroy(&withdrawal);
+}
+
 static void follows_which_sessions_there_are(void **state)
 {
     static const char *const words[] = {"there", "gone"};
@@ -436,6 +473,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(brings_the_answer_to_an_order),
+        test(withdraws_a_request),
         test(follows_which_sessions_there_are),
         test(carries_a_request_and_its_answer),
         test(refuses_invalid_messages),

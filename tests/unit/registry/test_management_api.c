@@ -199,6 +199,9 @@ static void a_question_is_not_noted(void **state)
     assert_string_equal(answers(), "UnknownSession");
     ask("session_follow_request", "{}");
     assert_string_equal(answers(), "ok");
+    ask("session_withdraw_request", "{\"msg_id\":\"m\"}");
+    ask("session_withdraw_request", "{\"msg_id\":7}");
+    assert_string_equal(answers(), "ok ok");
     DID("");
     ask("viewer_list_request", "{}");
     DID("endpoints_api_on_list");

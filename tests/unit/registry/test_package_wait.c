@@ -7,6 +7,12 @@
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"
 
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #define DID(text)     assert_string_equal(deeds_take(), text)
 #define ANSWERS(text) assert_string_equal(rig_answers(), text)
 
@@ -101,6 +107,102 @@ static void packages_that_cannot_be_had_are_an_error(void **state)
     DID("");
 }
 
+/* Asks by a request of that connection, from that process. */
+static void ask_from(const registry_parts_t *parts, const char *connection,
+                     pid_t process)
+{
+    message_t *request = rig_request("session_create_request", "{}");
+    json_auto_t *content = json_object();
+
+    message_add_identity(request, connection, strlen(connection));
+    message_set_sender(request, "uid=7", process);
+    create_make(parts->create, content, &request);
+}
+
+static pid_t begin_process(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) { /* it ends with a test that fails */
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pause();
+        _exit(0);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+/* Ends the process. Its number is not free as long as it was not waited for. */
+static void end_process(pid_t pid)
+{
+    siginfo_t about;
+
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t) pid, &about, WEXITED | WNOWAIT), 0);
+}
+
+static void what_no_process_waits_for_is_dropped(void **state)
+{
+    const registry_parts_t *parts = *state;
+    pid_t stays = begin_process(), dies = begin_process(),
+          is_gone = begin_process();
+
+    rig_outside.preparing = &fake_profile;
+    ask_from(parts, "a", stays);
+    ask_from(parts, "b", dies);
+    end_process(dies);
+    go_on(parts);
+    DID("start s1 for uid=7; launch s1");
+    ANSWERS("RequestWithdrawn");
+    /* It takes no place from others either. */
+    rig_outside.preparing = &fake_profile;
+    fake_options.starts_queue = 1;
+    ask_from(parts, "c", is_gone);
+    ask();
+    ANSWERS("GatewayBusy");
+    end_process(is_gone);
+    assert_int_equal(waitpid(is_gone, NULL, 0), is_gone);
+    ask();
+    ANSWERS("RequestWithdrawn");
+    go_on(parts);
+    DID("start s2 for uid=7; launch s2");
+    end_process(stays);
+    assert_int_equal(waitpid(stays, NULL, 0), stays);
+    assert_int_equal(waitpid(dies, NULL, 0), dies);
+}
+
+static void withdraw(const registry_parts_t *parts, const char *connection,
+                     const char *msg_id)
+{
+    cleanup_message message_t *request =
+        rig_request("session_withdraw_request", "{}");
+
+    message_add_identity(request, connection, strlen(connection));
+    package_wait_withdraw(parts->package_wait, request, msg_id);
+}
+
+/* By its own client alone: all requests here have the id "m". */
+static void what_is_withdrawn_is_dropped(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    rig_outside.preparing = &fake_profile;
+    ask_from(parts, "a", 0);
+    ask_from(parts, "b", 0);
+    withdraw(parts, "c", "m");
+    withdraw(parts, "b", "n");
+    ANSWERS("");
+    assert_int_equal(waiting(parts), 2);
+    withdraw(parts, "b", "m");
+    withdraw(parts, "b", "m");
+    ANSWERS("RequestWithdrawn");
+    assert_int_equal(waiting(parts), 1);
+    go_on(parts);
+    DID("start s1 for uid=7; launch s1");
+    withdraw(parts, "a", "m");
+    ANSWERS("");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_begin, rig_end)
 
 int main(void)
@@ -110,6 +212,8 @@ int main(void)
         TEST(those_that_wait_for_packages_take_no_place),
         TEST(others_pass_those_that_wait_for_packages),
         TEST(packages_that_cannot_be_had_are_an_error),
+        TEST(what_no_process_waits_for_is_dropped),
+        TEST(what_is_withdrawn_is_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
