@@ -38,11 +38,21 @@ void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
                                  const char *event, const char *session,
                                  const char *outcome, json_t *details);
 
+int __wrap_packages_folder_make(packages_folder_t *self, fault_t *fault);
 char *__wrap_packages_folder_session(const packages_folder_t *self,
                                      const char *token);
 const char *__wrap_packages_folder_work(const packages_folder_t *self);
 char *__wrap_packages_place_uv(const options_t *options,
                                const profile_t *profile);
+
+int __wrap_packages_folder_make(packages_folder_t *self, fault_t *fault)
+{
+    int made = download_fakes.folders;
+
+    (void) self;
+    download_fakes.folders = 0;
+    return made < 0 ? fault_set(fault, -made, "no room for folders") : made;
+}
 
 char *__wrap_packages_folder_session(const packages_folder_t *self,
                                      const char *token)

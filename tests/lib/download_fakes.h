@@ -22,6 +22,7 @@ typedef struct {
     download_worker_t workers[DOWNLOAD_WORKERS_MAX];
     size_t started;    /* workers */
     bool cannot_start; /* no worker can be started */
+    int folders;       /* what making them again returns next */
     bool has_user;     /* workers have a user of their own */
     packages_jobs_t *jobs;
     int file;          /* came with the next answer; -1: none */

@@ -592,6 +592,24 @@ def test_none_any_more(place: Path, index: FakeIndex) -> None:
         session.delete()
 
 
+def test_removed_folders_are_made_again(place: Path, index: FakeIndex) -> None:
+    with gateway_of(place, index) as gateway:
+        gateway.start()
+        session = gateway.create()
+        shutil.rmtree(place / "packages/work")
+        done = gateway.run("packages", "add", session.id, "humane")
+        assert done.returncode == 0, done
+        shutil.rmtree(place / "packages/sessions")
+        done = gateway.run("packages", "add", session.id, "tooled")
+        assert done.returncode == 1, done
+        assert f"hearth session restart {session.id}" in done.stderr
+        gateway.run("session", "restart", session.id)
+        done = gateway.run("packages", "add", session.id, "tooled")
+        assert done.returncode == 0, done
+        assert has(session, "tooled")
+        session.delete()
+
+
 # ---- with other users of zygotes ----
 
 UNIT_USER = 64995

@@ -231,6 +231,23 @@ static download_lane_t *lane_of(const packages_jobs_t *self,
     return is_list(content) ? self->lists : self->writes;
 }
 
+/* Makes the folders that were removed. Kernels that run would not see what is
+ * put into another folder of the sessions, so they have to be restarted.
+ * Returns the error if that fails, else NULL. */
+static json_t *make_folders(const packages_jobs_t *self)
+{
+    fault_t fault;
+    int r = packages_folder_make(self->parts->packages_folder, &fault);
+
+    if (r < 0)
+        return management_error("PackagesFailed", GATEWAY_EXIT_FAILED, "%s",
+                                fault.text);
+    for (session_entry_t *at = session_table_first(self->parts->table); r && at;
+         at = session_table_next(at))
+        at->sees_packages = false;
+    return NULL;
+}
+
 /* Returns why there can be no such job now; NULL if there can. */
 static json_t *refusal(const packages_jobs_t *self,
                        const session_entry_t *entry, const json_t *content,
@@ -238,9 +255,12 @@ static json_t *refusal(const packages_jobs_t *self,
 {
     const char *flaw = find_flaw(content);
     const download_lane_t *lane = lane_of(self, content);
+    json_t *fault = NULL;
 
     if (flaw)
         return management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw);
+    if (entry->rules.has_packages && (fault = make_folders(self)))
+        return fault;
     if (!entry->rules.has_packages || !entry->sees_packages)
         return download_off_packages(entry);
     if (is_code && !entry->rules.packages.serves_cells)

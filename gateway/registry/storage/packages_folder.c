@@ -35,6 +35,7 @@ struct packages_folder {
     uid_t uv_uid;       /* the user of uv's sandbox */
     char *discarded;    /* owned */
     remover_t *remover; /* owned; NULL until there is something to remove */
+    bool is_new;        /* `sessions` was made, and that was not reported */
 };
 
 void packages_folder_destroy(packages_folder_t **self_p)
@@ -66,9 +67,10 @@ static int take_back(const char *path, uid_t uv_uid,
     return worker_folder_give(worker, path, WORKER_FOLDER_MODE, fault);
 }
 
-static int make_all(const packages_folder_t *self, fault_t *fault)
+static int make_all(packages_folder_t *self, fault_t *fault)
 {
     const worker_folder_t worker = self->worker;
+    bool was_there = access(self->sessions, F_OK) == 0;
     int r;
 
     /* The worker, which may be root, keeps its own files in it. uv's sandbox
@@ -79,7 +81,9 @@ static int make_all(const packages_folder_t *self, fault_t *fault)
                                    fault))
                < 0)
         return r;
-    return worker_folder_make(&worker, self->sessions, SESSIONS_MODE, fault);
+    r = worker_folder_make(&worker, self->sessions, SESSIONS_MODE, fault);
+    self->is_new |= r == 0 && !was_there;
+    return r;
 }
 
 /* Notes in the profiles what their sandboxes show. */
@@ -141,10 +145,22 @@ int packages_folder_new(const options_t *options,
         && ((r = make_all(self, fault)) < 0
             || (r = show(self, options, fault)) < 0))
         return r;
+    self->is_new = false;
     if (is_wanted && access(self->discarded, F_OK) == 0)
         remove_soon(self); /* what an earlier gateway left */
     *ret_folder = take_ptr(self);
     return 0;
+}
+
+int packages_folder_make(packages_folder_t *self, fault_t *fault)
+{
+    int r = make_all(self, fault);
+    bool is_new = self->is_new;
+
+    if (r < 0)
+        return r;
+    self->is_new = false;
+    return is_new;
 }
 
 char *packages_folder_session(const packages_folder_t *self, const char *token)
@@ -188,7 +204,7 @@ void packages_folder_discard(packages_folder_t *self, const char *token)
     discard(self, folder, token);
 }
 
-int packages_folder_profiles(const packages_folder_t *self, char **ret_path,
+int packages_folder_profiles(packages_folder_t *self, char **ret_path,
                              fault_t *fault)
 {
     const char *folder = self->gateway;

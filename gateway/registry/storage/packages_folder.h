@@ -36,6 +36,9 @@ int packages_folder_new(const options_t *options,
 void packages_folder_destroy(packages_folder_t **self_p);
 #define cleanup_packages_folder CLEANUP(packages_folder_destroy)
 
+/* Makes the folders that were removed since. Returns 1 if that of the sessions
+ * was: kernels that run see none of what is put into the new one. */
+int packages_folder_make(packages_folder_t *self, fault_t *fault);
 /* Returns the path of the folder of a session's packages, for the caller to
  * free. It need not exist. */
 char *packages_folder_session(const packages_folder_t *self, const char *token);
@@ -43,7 +46,7 @@ char *packages_folder_session(const packages_folder_t *self, const char *token);
 const char *packages_folder_work(const packages_folder_t *self);
 /* Makes the folder of the packages of this gateway's profiles; returns its path
  * without links, for the caller to free. */
-int packages_folder_profiles(const packages_folder_t *self, char **ret_path,
+int packages_folder_profiles(packages_folder_t *self, char **ret_path,
                              fault_t *fault);
 /* Removes all in it but what `is_used` returns true for; returns at once.
  * It gets the path of a KEY. */

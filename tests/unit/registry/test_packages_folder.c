@@ -122,6 +122,30 @@ static void the_modes_are_those_of_the_contract_whatever_the_umask(void **state)
     assert_string_equal(session, wanted);
 }
 
+static void those_that_were_removed_are_made_again(void **state)
+{
+    cleanup_options options_t *options = configure(true);
+    cleanup_packages_folder packages_folder_t *self = make(options);
+    cleanup_free char *sessions = inside("a/b/packages/sessions");
+    cleanup_free char *work = inside("a/b/packages/work");
+    cleanup_free char *profiles = NULL;
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(packages_folder_make(self, &fault), 0);
+    assert_int_equal(rmdir(work), 0);
+    assert_int_equal(packages_folder_make(self, &fault), 0);
+    expect_folder("a/b/packages/work", 0700, geteuid());
+    assert_int_equal(rmdir(sessions), 0);
+    assert_int_equal(packages_folder_make(self, &fault), 1);
+    expect_folder("a/b/packages/sessions", 0311, geteuid());
+    assert_int_equal(packages_folder_make(self, &fault), 0);
+    /* Also if it was made for a profile. */
+    assert_int_equal(rmdir(sessions), 0);
+    assert_int_equal(packages_folder_profiles(self, &profiles, &fault), 0);
+    assert_int_equal(packages_folder_make(self, &fault), 1);
+}
+
 static void a_second_gateway_finds_them_and_mends_the_mode(void **state)
 {
     cleanup_options options_t *options = configure(true);
@@ -345,6 +369,7 @@ int main(void)
         TEST(the_modes_are_those_of_the_contract_whatever_the_umask),
         TEST(a_second_gateway_finds_them_and_mends_the_mode),
         TEST(refuses_what_others_can_write),
+        TEST(those_that_were_removed_are_made_again),
         TEST(refuses_a_link_in_its_place),
         TEST(refuses_a_name_that_is_no_text),
         TEST(refuses_a_folder_that_cannot_be_made),

@@ -7,6 +7,7 @@
 #include "tests/lib/download_fakes.h"
 #include "tests/lib/test.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define DID(text)      assert_string_equal(deeds_take(), text)
@@ -295,6 +296,26 @@ static void the_gateway_stops(void **state)
     ANSWERED("GatewayStopping");
 }
 
+/* A kernel does not see what is put into another folder of the sessions. */
+static void folders_that_were_removed_are_made_again(void **state)
+{
+    (void) state;
+    download_fakes.folders = -ENOSPC;
+    download_fakes_ask("aa1", "list", "");
+    assert_non_null(strstr(fake_answered(), "no room for folders"));
+    download_fakes.folders = 1;
+    download_fakes_ask("aa1", "list", "");
+    ANSWERED("RestartNeeded");
+    download_fakes_ask("bb2", "list", "");
+    ANSWERED("RestartNeeded");
+    session_entry_note_launch(
+        session_table_find(download_fakes.parts->table, "aa1"));
+    download_fakes.folders = 0;
+    download_fakes_ask("aa1", "list", "");
+    ANSWERED("");
+    download_fakes_finish(0);
+}
+
 static void what_is_refused(void **state)
 {
     static const char *const wrong[] = {
@@ -396,6 +417,7 @@ int main(void)
         TEST(the_session_ends_after_the_answer),
         TEST(the_gateway_stops),
         TEST(what_is_refused),
+        TEST(folders_that_were_removed_are_made_again),
         TEST(too_many_names),
     };
 

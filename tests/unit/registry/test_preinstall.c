@@ -25,8 +25,8 @@ void __wrap_launcher_unprepared(launcher_t *self, const profile_t *profile,
                                 const char *fault, bool is_refused);
 const char *__wrap_launcher_preinstalled(const launcher_t *self,
                                          const profile_t *profile);
-int __wrap_packages_folder_profiles(const packages_folder_t *self,
-                                    char **ret_path, fault_t *fault);
+int __wrap_packages_folder_profiles(packages_folder_t *self, char **ret_path,
+                                    fault_t *fault);
 void __wrap_packages_folder_sweep(packages_folder_t *self,
                                   bool (*is_used)(void *arg, const char *path),
                                   void *arg);
@@ -55,8 +55,8 @@ const char *__wrap_launcher_preinstalled(const launcher_t *self,
     return known;
 }
 
-int __wrap_packages_folder_profiles(const packages_folder_t *self,
-                                    char **ret_path, fault_t *fault)
+int __wrap_packages_folder_profiles(packages_folder_t *self, char **ret_path,
+                                    fault_t *fault)
 {
     (void) self;
     if (has_no_folder)
