@@ -512,12 +512,15 @@ def test_a_killed_gateway_leaves_no_half(place: Path, index: FakeIndex) -> None:
         gateway.start()
         wait_for(lambda: index.count("/files/slow") > before, "the download")
         gateway.kill()
-        assert not list((place / "packages/profiles").glob("*/*/current"))
+        stage = place / "packages/work/uv/stage"
+        assert list(stage.iterdir())  # the half
+        assert not environments(place)
         write(gateway, index, "humane", "tooled")
         gateway.start()
         session = gateway.create()
         assert has(session, "humane")
         assert has(session, "tooled")
+        assert not stage.exists()
         wait_for(lambda: len(environments(place)) == 1, "what is used alone")
         session.delete()
 
