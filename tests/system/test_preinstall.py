@@ -479,8 +479,10 @@ def test_a_session_of_before_knows_that_it_cannot_restart(
         gateway.start()
         session = gateway.create()
         gateway.kill()
+        write(gateway, index, "tooled")
         with stopped(place):
             gateway.start()
+            assert state(gateway) == "warming"
             with session.client() as client:
                 refusal = client.ask("control", "shutdown_request", RESTART)
             assert refusal.content["ename"] == "SessionNotStarted"
@@ -513,7 +515,6 @@ def test_a_killed_gateway_leaves_no_half(place: Path, index: FakeIndex) -> None:
         wait_for(lambda: index.count("/files/slow") > before, "the download")
         gateway.kill()
         stage = place / "packages/work/uv/stage"
-        assert list(stage.iterdir())  # the half
         assert not environments(place)
         write(gateway, index, "humane", "tooled")
         gateway.start()
