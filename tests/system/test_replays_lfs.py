@@ -9,19 +9,13 @@ from pathlib import Path
 import pytest
 from harness import Gateway
 from lfs_server import LfsServer
+from outside import Outside, git, run
 from recordings import revive
-from test_replays_outside import (
-    Outside,
-    gateway,
-    git,
-    outside,
-    replay,
-    run,
-)
+from test_replays_outside import gateway, replay
 
-__all__ = ["gateway", "outside"]  # fixtures
+__all__ = ["gateway"]  # a fixture
 
-CONTENT = bytes(2 << 20)  # so that the size that a cell prints is the same
+CONTENT = b"the content of "
 
 
 @pytest.mark.parametrize("asks", ["cell", "client"])
