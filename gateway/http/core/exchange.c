@@ -90,6 +90,7 @@ void exchange_destroy(exchange_t **self_p)
         free(self->request.parameters[i]);
     if (self->response.source.next)
         self->response.source.end(&self->response.source.state);
+    self->http->answers -= self->response.is_whole;
     exchange_keep(self, NULL, NULL);
     json_decref(self->request.query);
     (void) memory_quota_set(&self->http->memory, &self->request.held, 0);
@@ -209,6 +210,8 @@ void exchange_bytes(exchange_t *self, int status, const char *type,
 {
     if (!begin_answer(self, status, type))
         return;
+    self->response.is_whole = true;
+    self->http->answers++;
     buffer_append(&self->response.body, bytes, size);
     exchange_wake(self);
 }

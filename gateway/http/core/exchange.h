@@ -130,6 +130,7 @@ typedef struct {
     buffer_t body;            /* unless a file or source is streamed */
     const char *type;         /* borrowed; Content-Type, NULL: none */
     bool is_page;             /* has its own Content-Security-Policy */
+    bool is_whole;            /* it counts among http->answers */
     bool must_close;          /* the connection cannot be used again */
     int file;                 /* owned; streamed instead of the body, or -1 */
     uint64_t file_size;       /* bytes of the file */

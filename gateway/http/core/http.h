@@ -76,6 +76,7 @@ struct http {
     void (*drain)(http_t *self); /* takes what the sessions have sent */
     const struct route *(*each_route)(size_t *cursor); /* api/route.h */
     http_connections_t connections;
+    unsigned answers; /* whole ones, of which a part is still to be sent */
     http_clocks_t clocks;
     uint64_t counter;                /* of requests to registry and files */
     registry_request_t *requests;    /* owned; to the registry, unanswered */

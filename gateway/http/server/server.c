@@ -325,17 +325,19 @@ static int make(options_t *options, memory_budget_t *memory, int64_t begun_us,
 }
 
 /* Asks viewers to reconnect: the sessions stay, and the next gateway serves
- * them. */
+ * them. Answers that there are still arrive: one may be to the request that
+ * stops the gateway. */
 static void say_goodbye(server_t *self)
 {
     int64_t end = clock_monotonic_ms() + 2000;
 
     listener_remove_url(self);
+    drain(&self->http);
     feed_close_all(&self->http);
     subscription_close_all(&self->http, WS_CLOSE_SERVICE_RESTART);
     while ((subscription_has_clients(&self->http)
-            || feed_has_clients(&self->http)
-            || self->http.connections.terminals)
+            || feed_has_clients(&self->http) || self->http.connections.terminals
+            || self->http.answers)
            && clock_monotonic_ms() < end)
         lws_service(self->context, 0);
 }
