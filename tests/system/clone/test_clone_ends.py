@@ -214,7 +214,7 @@ import time
 from hearth_downloads.clone import walk
 def add(self, folder, *rest):
     while True:
-        self.tree.gateway.check()
+        self.sink.tree.gateway.check()
         time.sleep(0.01)
 walk.Walk.add = add
 """
