@@ -45,7 +45,8 @@ class _Calls:
             if future is not None:
                 future.set_result(content)
 
-    def begin(self, name: str, arguments: Content) -> tuple[int, Future[bytes]]:
+    def enter(self) -> tuple[int, Future[bytes]]:
+        """Make a place for an answer; the call is not sent yet."""
         future: Future[bytes] = Future()
         future.set_running_or_notify_cancel()
         with self.lock:
@@ -57,17 +58,6 @@ class _Calls:
             self.count += 1
             number = self.count
             self.waiting[number] = future
-        try:
-            outlet.emit(
-                _link.CALL,
-                {"call": number, "name": name, "arguments": arguments},
-            )
-        except (TypeError, ValueError):  # it was not sent
-            self.waiting.pop(number, None)
-            raise
-        except BaseException:
-            self.drop(number)
-            raise
         return number, future
 
     def drop(self, number: int) -> None:
@@ -90,12 +80,23 @@ def _value(answer: bytes) -> Any:
 
 
 class _Call:
-    """A call for as long as code waits for its answer, in a `with`."""
+    """A call for as long as code waits for its answer, in a `with`.
 
-    def __init__(self, name: str, arguments: Content) -> None:
-        self.number, self.future = _calls.begin(name, arguments)
+    It is sent inside of that: wherever an interrupt comes, the gateway is told
+    that nobody waits for what was sent.
+    """
 
-    def __enter__(self) -> Future[bytes]:
+    def __init__(self) -> None:
+        self.number, self.future = _calls.enter()
+
+    def __enter__(self) -> _Call:
+        return self
+
+    def send(self, name: str, arguments: Content) -> Future[bytes]:
+        outlet.emit(
+            _link.CALL,
+            {"call": self.number, "name": name, "arguments": arguments},
+        )
         return self.future
 
     def __exit__(
@@ -123,13 +124,14 @@ def check_process(what: str, how: str) -> None:
 
 def wait(name: str, arguments: Content, seconds: Optional[float]) -> Any:
     """Call, and return the result; None: however long it takes."""
-    with _Call(name, arguments) as future:
-        answer = future.result(seconds)
+    with _Call() as call:
+        answer = call.send(name, arguments).result(seconds)
     return _value(answer)
 
 
 async def wait_async(name: str, arguments: Content, seconds: float) -> Any:
     """Do the same as wait(), for code that awaits."""
-    with _Call(name, arguments) as future:
-        answer = await asyncio.wait_for(asyncio.wrap_future(future), seconds)
+    with _Call() as call:
+        future = asyncio.wrap_future(call.send(name, arguments))
+        answer = await asyncio.wait_for(future, seconds)
     return _value(answer)

@@ -142,6 +142,49 @@ def test_an_interrupt_ends_the_wait(kernel, wait):
     assert kernel.value("6 * 7") == "42"
 
 
+STEP_BY_STEP = """
+import sys, threading
+from hearth import tools
+
+CALLS = sys.modules["hearth_kernel.tools.calls"].__file__
+
+def interrupt_at(step):
+    '''Call, interrupted at that step; return whether it waited before.'''
+    left, waits = step, False
+    def trace(frame, _, __):
+        nonlocal left, waits
+        waits = frame.f_code is threading.Condition.wait.__code__
+        left -= frame.f_code.co_filename == CALLS
+        if left < 0 or waits:
+            raise KeyboardInterrupt
+        return trace
+    sys.settrace(trace)
+    try:
+        tools.search("x")
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(None)
+    return waits
+
+steps = 0
+while not interrupt_at(steps):
+    steps += 1
+print(steps)
+"""
+
+
+def test_an_interrupt_at_any_step_ends_a_call_that_was_sent(kernel):
+    events = kernel.run(STEP_BY_STEP)
+    sent = [event.content["call"] for event in events if event.kind == "CALL"]
+    ended = [
+        event.content["call"] for event in events if event.kind == "UNCALL"
+    ]
+    steps = int(text(events))
+    assert 1 < len(sent) < steps
+    assert set(sent) <= set(ended)
+
+
 def test_stubs_have_signatures_and_texts(kernel):
     seen = printed(
         kernel,
