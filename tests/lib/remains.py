@@ -74,14 +74,19 @@ class Threads:
         self.seen: dict[threading.Thread, str] = {}
 
     def look(self, test: str) -> None:
-        """Note the new ones; a class of its own is a library's, as pyzmq's."""
+        """Note the new ones that no library keeps for the whole process.
+
+        A class of its own is a library's, as pyzmq's; jupyter_core keeps one
+        thread for each that has called it inside a loop.
+        """
         for thread in threading.enumerate():
-            if type(thread) is threading.Thread:
+            if type(thread) is threading.Thread and not thread.name.endswith(
+                " - runner"
+            ):
                 self.seen.setdefault(thread, test)
 
     def take(self) -> dict[threading.Thread, str]:
-        """Return those that tests have started; another module has to say
-        nothing of them."""
+        """Return those that tests have started, once."""
         found = {thread: test for thread, test in self.seen.items() if test}
         self.seen = {thread: "" for thread in self.seen if thread.is_alive()}
         return found

@@ -17,6 +17,7 @@ import papermill
 import pytest
 from conftest import TOKEN
 from deadline import DEADLINE, wait_for
+from jupyter_core.utils import ensure_event_loop
 from jupyter_server.gateway.gateway_client import GatewayClient
 from jupyter_server.gateway.managers import (
     GatewayKernelManager,
@@ -247,6 +248,16 @@ def notebook(*cells: str) -> nbformat.NotebookNode:
     return made
 
 
+@pytest.fixture
+def loop() -> Iterator[None]:
+    """The one that nbclient takes and, with its threads, keeps."""
+    yield
+    made = ensure_event_loop()
+    made.run_until_complete(made.shutdown_default_executor())
+    made.close()
+
+
+@pytest.mark.usefixtures("loop")
 def test_nbclient(  # A-GW7, A-NB1
     gateway_client: GatewayClient, open_gateway: KernelGateway
 ) -> None:
@@ -266,6 +277,7 @@ def test_nbclient(  # A-GW7, A-NB1
     wait_for(lambda: not open_gateway.sessions(), "its kernel's end")
 
 
+@pytest.mark.usefixtures("loop")
 def test_papermill(
     gateway_client: GatewayClient, open_gateway: KernelGateway, tmp_path: Path
 ) -> None:
