@@ -340,15 +340,20 @@ int fake_session_end(void **state)
     return journals_remove_folder(&made);
 }
 
-void fake_session_adopt(session_t *self)
+session_spec_t *fake_session_leave(session_t *self)
 {
-    session_spec_t *spec = self->spec;
+    session_spec_t *spec = take_ptr(self->spec);
 
     destroy_parts(self);
     spec->is_adopted = true;
     spec->epoch++;
-    make_parts(self, spec);
     deeds_forget();
+    return spec;
+}
+
+void fake_session_adopt(session_t *self)
+{
+    make_parts(self, fake_session_leave(self));
 }
 
 void fake_session_ready(session_t *self)

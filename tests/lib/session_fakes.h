@@ -48,8 +48,12 @@ int fake_session_end(void **state);
 void fake_session_ready(session_t *self);
 /* Makes a session with such a kernel; a setup of cmocka's. */
 int fake_session_begin_ready(void **state);
-/* Forgets the session's parts and makes them anew over the same folder and
- * journal, as the next gateway would. The kernel of the last one is kept. */
+/* Forgets the session's parts, as a gateway that is killed would. Returns its
+ * settings as the next gateway finds them; the caller owns them. The folder
+ * and the journal stay. */
+session_spec_t *fake_session_leave(session_t *self);
+/* Does the same, and makes the parts anew. The kernel of the last one is kept.
+ */
 void fake_session_adopt(session_t *self);
 /* Notes a state in the session's journal. */
 void fake_session_note(session_t *self, const char *type, uint64_t seq,
