@@ -48,7 +48,7 @@ static char **list_environment(const tool_server_t *server, char *folder)
     all = mem_new((count + 3) * sizeof *all);
     all[0] = folder;
     all[1] = no_file;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; server->environment[i]; i++)
         all[i + 2] = server->environment[i];
     return all;
 }
