@@ -10,8 +10,8 @@
 static void unwatch_connection(link_t *self)
 {
     if (self->loop >= 0)
-        epoll_ctl(self->loop, EPOLL_CTL_DEL, self->connection, NULL);
-    epoll_ctl(self->epoll, EPOLL_CTL_DEL, self->connection, NULL);
+        epoll_ctl(self->loop, EPOLL_CTL_DEL, self->connection.fd, NULL);
+    epoll_ctl(self->epoll, EPOLL_CTL_DEL, self->connection.fd, NULL);
 }
 
 /* EPOLLEXCLUSIVE wakes only the first waiter in the row, and a loop that runs a
@@ -23,31 +23,31 @@ void link_watch_connection(link_t *self)
     struct epoll_event by_loop = {.events = EPOLLIN | EPOLLEXCLUSIVE};
     struct epoll_event by_thread = {
         .events = EPOLLIN | EPOLLEXCLUSIVE,
-        .data.u64 = self->generation << 8 | CONNECTION,
+        .data.u64 = self->connection.generation << 8 | CONNECTION,
     };
 
-    if (self->connection < 0)
+    if (self->connection.fd < 0)
         return;
-    if (self->is_stuck)
+    if (self->connection.is_stuck)
         by_thread.events |= EPOLLOUT;
     unwatch_connection(self);
     /* The loop knows requests_fd, and does the same for both. */
-    by_loop.data.fd = self->requests_fd;
+    by_loop.data.fd = self->incoming.requests_fd;
     if (self->loop >= 0)
-        epoll_ctl(self->loop, EPOLL_CTL_ADD, self->connection, &by_loop);
-    epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->connection, &by_thread);
+        epoll_ctl(self->loop, EPOLL_CTL_ADD, self->connection.fd, &by_loop);
+    epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->connection.fd, &by_thread);
 }
 
 void link_close_connection(link_t *self)
 {
-    if (self->connection >= 0) {
+    if (self->connection.fd >= 0) {
         /* A forked child may hold it open: closing is not enough. */
         unwatch_connection(self);
-        close(self->connection);
+        close(self->connection.fd);
     }
-    self->connection = -1;
-    self->is_greeted = self->is_stuck = false;
-    frame_decoder_clear(self->decoder);
+    self->connection.fd = -1;
+    self->connection.is_greeted = self->connection.is_stuck = false;
+    frame_decoder_clear(self->connection.decoder);
     link_keepers_forget(self);
     outbox_stop(self->outbox);
 }
@@ -56,13 +56,13 @@ void link_send_events(link_t *self)
 {
     int r;
 
-    if (!self->is_greeted || self->is_stuck)
+    if (!self->connection.is_greeted || self->connection.is_stuck)
         return;
-    r = outbox_send(self->outbox, self->connection);
+    r = outbox_send(self->outbox, self->connection.fd);
     if (outbox_is_sent(self->outbox))
         pthread_cond_broadcast(&self->sent);
     if (r == -EAGAIN) {
-        self->is_stuck = true;
+        self->connection.is_stuck = true;
         link_watch_connection(self);
     } else if (r < 0) {
         link_close_connection(self);

@@ -19,15 +19,15 @@
  * request. */
 static void note_running(link_t *self, const frame_t *event)
 {
-    if (event->request != self->running)
+    if (event->request != self->served.number)
         return;
     if (event->type == FRAME_READY)
-        self->strikes = STRIKES; /* it is the first event */
+        self->served.strikes = STRIKES; /* it is the first event */
     if (event->type == FRAME_AWAITING)
-        self->is_awaiting = true;
+        self->served.is_awaiting = true;
     if (event->type == FRAME_REPLY) {
-        self->running = 0;
-        self->is_awaiting = false;
+        self->served.number = 0;
+        self->served.is_awaiting = false;
     }
 }
 
@@ -46,7 +46,8 @@ int link_emit(link_t *self, frame_t *frame, bool hold)
     }
     link_drain_pipes(self);
     link_commit_text(self);
-    if (frame->type == FRAME_INPUT_REQUEST && frame->request != self->running) {
+    if (frame->type == FRAME_INPUT_REQUEST
+        && frame->request != self->served.number) {
         r = -ESTALE;
     } else if (frame->type == FRAME_YIELDED
                || outbox_has_room(self->outbox, size)) {
@@ -76,9 +77,9 @@ void link_strike(link_t *self, bool is_taken)
     };
 
     pthread_mutex_lock(&self->lock);
-    if (!self->is_child && self->strikes) {
-        self->strikes--;
-        struck.request = self->running;
+    if (!self->is_child && self->served.strikes) {
+        self->served.strikes--;
+        struck.request = self->served.number;
         outbox_put(self->outbox, &struck);
         link_send_events(self);
     }
@@ -128,8 +129,8 @@ static void signal_room(link_t *self)
     if (self->is_awaited)
         link_signal(self->room_fd);
     self->is_awaited = false;
-    if (self->is_choked && outbox_has_room(self->outbox, 1)) {
-        self->is_choked = false;
+    if (self->printed.is_choked && outbox_has_room(self->outbox, 1)) {
+        self->printed.is_choked = false;
         link_watch_pipes(self, EPOLLIN);
     }
 }
@@ -137,9 +138,9 @@ static void signal_room(link_t *self)
 /* The request that is served, or will be next; or 0. */
 static uint64_t busy_with(const link_t *self)
 {
-    if (self->running || !self->requests.first)
-        return self->running;
-    return request_frame(self->requests.first)->request;
+    if (self->served.number || !self->incoming.requests.first)
+        return self->served.number;
+    return request_frame(self->incoming.requests.first)->request;
 }
 
 static void refuse(link_t *self)
@@ -156,7 +157,8 @@ static void refuse(link_t *self)
     jspan_write_end(&content);
     welcome.content = buffer_bytes(&content);
     frame_encode(&welcome, &bytes);
-    send(self->connection, bytes.data, bytes.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    send(self->connection.fd, bytes.data, bytes.size,
+         MSG_DONTWAIT | MSG_NOSIGNAL);
     link_close_connection(self);
 }
 
@@ -180,14 +182,14 @@ static void on_hello(link_t *self, const frame_t *hello)
     jspan_write_count(&content, "last", newest);
     jspan_write_bool(&content, "lost", is_lost);
     jspan_write_count(&content, "busy", busy_with(self));
-    jspan_write_bool(&content, "awaiting", self->is_awaiting);
+    jspan_write_bool(&content, "awaiting", self->served.is_awaiting);
     jspan_write_bool(&content, "tools", true);
     jspan_write_bool(&content, "struck", true);
     jspan_write_end(&content);
     welcome.content = buffer_bytes(&content);
     outbox_restart(self->outbox, &welcome, acked);
     signal_room(self);
-    self->is_greeted = true;
+    self->connection.is_greeted = true;
     link_send_events(self);
 }
 
@@ -200,19 +202,19 @@ static void enqueue(request_row_t *row, const frame_t *frame)
 
 static void put_request(link_t *self, const frame_t *frame)
 {
-    enqueue(&self->requests, frame);
-    if (self->is_polling || self->is_signalled)
+    enqueue(&self->incoming.requests, frame);
+    if (self->incoming.is_polling || self->incoming.is_signalled)
         return;
-    link_signal(self->requests_fd);
-    self->is_signalled = true;
+    link_signal(self->incoming.requests_fd);
+    self->incoming.is_signalled = true;
 }
 
 static void on_request(link_t *self, const frame_t *frame)
 {
     /* While a cell awaits, a comm message overtakes the cells that wait. */
     uint64_t *accepted = frame_is_comm_request(frame->type)
-                             ? &self->accepted_comm
-                             : &self->accepted;
+                             ? &self->incoming.accepted_comm
+                             : &self->incoming.accepted;
 
     if (frame->request <= *accepted)
         return;
@@ -230,26 +232,26 @@ static void on_mark(link_t *self, const frame_t *mark)
         .content = {"{}", 2},
     };
 
-    if (self->strikes < STRIKES)
-        self->strikes++;
+    if (self->served.strikes < STRIKES)
+        self->served.strikes++;
     outbox_put(self->outbox, &marked);
     link_send_events(self);
 }
 
 static void on_tools(link_t *self, const frame_t *frame)
 {
-    request_destroy(&self->tools);
-    self->tools = request_new(frame);
-    self->tools_count++;
+    request_destroy(&self->incoming.tools);
+    self->incoming.tools = request_new(frame);
+    self->incoming.tools_count++;
 }
 
 static void on_frame(link_t *self, const frame_t *frame)
 {
-    if (!self->is_greeted && frame->type == FRAME_HELLO) {
+    if (!self->connection.is_greeted && frame->type == FRAME_HELLO) {
         on_hello(self, frame);
         return;
     }
-    if (!self->is_greeted) {
+    if (!self->connection.is_greeted) {
         link_close_connection(self);
         return;
     }
@@ -259,8 +261,8 @@ static void on_frame(link_t *self, const frame_t *frame)
         signal_room(self);
         break;
     case FRAME_INPUT_REPLY:
-        enqueue(&self->inputs, frame);
-        link_signal(self->inputs_fd);
+        enqueue(&self->incoming.inputs, frame);
+        link_signal(self->incoming.inputs_fd);
         break;
     case FRAME_EXECUTE:
     case FRAME_COMPLETE:
@@ -284,7 +286,7 @@ static void on_frame(link_t *self, const frame_t *frame)
         on_tools(self, frame);
         break;
     case FRAME_CALLED:
-        enqueue(&self->answers, frame);
+        enqueue(&self->incoming.answers, frame);
         pthread_cond_signal(&self->answered);
         break;
     case FRAME_KEEP:
@@ -297,13 +299,14 @@ static void on_frame(link_t *self, const frame_t *frame)
 
 static void take_frames(link_t *self)
 {
-    uint64_t generation = self->generation;
+    uint64_t generation = self->connection.generation;
     frame_t frame;
     fault_t fault;
     int r = 1;
 
-    while (r > 0 && self->connection >= 0 && generation == self->generation) {
-        r = frame_decoder_next(self->decoder, &frame, &fault);
+    while (r > 0 && self->connection.fd >= 0
+           && generation == self->connection.generation) {
+        r = frame_decoder_next(self->connection.decoder, &frame, &fault);
         if (r > 0)
             on_frame(self, &frame);
         else if (r < 0)
@@ -315,13 +318,13 @@ static void take_frames(link_t *self)
  * left. */
 void link_read_connection(link_t *self)
 {
-    uint64_t generation = self->generation;
+    uint64_t generation = self->connection.generation;
     size_t space = 0;
     ssize_t size = 0;
 
-    while (size == (ssize_t) space && self->connection >= 0
-           && generation == self->generation) {
-        void *bytes = frame_decoder_space(self->decoder, &space);
+    while (size == (ssize_t) space && self->connection.fd >= 0
+           && generation == self->connection.generation) {
+        void *bytes = frame_decoder_space(self->connection.decoder, &space);
 
         size = link_keepers_receive(self, bytes, space);
         if (size < 0 && (errno == EAGAIN || errno == EINTR))
@@ -330,7 +333,7 @@ void link_read_connection(link_t *self)
             link_close_connection(self);
             return;
         }
-        frame_decoder_added(self->decoder, (size_t) size);
+        frame_decoder_added(self->connection.decoder, (size_t) size);
         take_frames(self);
     }
 }
@@ -344,19 +347,19 @@ void link_accept(link_t *self)
     /* Requests that the earlier gateway sent still count. */
     link_read_connection(self);
     link_close_connection(self);
-    self->connection = fd;
-    self->generation++;
+    self->connection.fd = fd;
+    self->connection.generation++;
     link_watch_connection(self);
 }
 
 void link_on_connection(link_t *self, uint32_t events)
 {
-    if (self->is_stuck && (events & EPOLLOUT)) {
-        self->is_stuck = false;
+    if (self->connection.is_stuck && (events & EPOLLOUT)) {
+        self->connection.is_stuck = false;
         link_send_events(self);
-        if (self->connection >= 0 && !self->is_stuck)
+        if (self->connection.fd >= 0 && !self->connection.is_stuck)
             link_watch_connection(self);
     }
-    if (self->connection >= 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+    if (self->connection.fd >= 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
         link_read_connection(self);
 }

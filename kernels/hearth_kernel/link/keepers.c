@@ -29,11 +29,11 @@ void link_keepers_begin(link_t *self)
 
     for (char **text = environ; *text; text++, count++)
         size += strlen(*text) + 1;
-    self->environment = mem_new((count + 1) * sizeof(char *) + size);
-    at = (char *) (self->environment + count + 1);
+    self->keepers.environment = mem_new((count + 1) * sizeof(char *) + size);
+    at = (char *) (self->keepers.environment + count + 1);
     for (size_t i = 0; i < count; i++) {
         size = strlen(environ[i]) + 1;
-        self->environment[i] = memcpy(at, environ[i], size);
+        self->keepers.environment[i] = memcpy(at, environ[i], size);
         at += size;
     }
 }
@@ -50,8 +50,8 @@ static void take_descriptors(link_t *self, struct msghdr *message)
             int fd;
 
             memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-            if (self->passed_count < LINK_PASSED_MAX)
-                self->passed[self->passed_count++] = fd;
+            if (self->keepers.passed_count < LINK_PASSED_MAX)
+                self->keepers.passed[self->keepers.passed_count++] = fd;
             else
                 close(fd);
         }
@@ -72,7 +72,7 @@ ssize_t link_keepers_receive(link_t *self, void *bytes, size_t size)
         .msg_controllen = sizeof control,
     };
     ssize_t got =
-        recvmsg(self->connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        recvmsg(self->connection.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
     if (got >= 0)
         take_descriptors(self, &message);
@@ -81,8 +81,8 @@ ssize_t link_keepers_receive(link_t *self, void *bytes, size_t size)
 
 void link_keepers_forget(link_t *self)
 {
-    while (self->passed_count > 0)
-        close(self->passed[--self->passed_count]);
+    while (self->keepers.passed_count > 0)
+        close(self->keepers.passed[--self->keepers.passed_count]);
 }
 
 /* Returns the path of the program, which is beside this library; NULL if this
@@ -114,7 +114,8 @@ static int spawn(link_t *self, int listener)
     for (int fd = 0; fd < 3; fd++)
         posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
     posix_spawn_file_actions_adddup2(&actions, listener, KEEPER_LISTENER);
-    r = spawn_detached(program, arguments, self->environment, &actions, &pid);
+    r = spawn_detached(program, arguments, self->keepers.environment, &actions,
+                       &pid);
     posix_spawn_file_actions_destroy(&actions);
     while (r == 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         continue;
@@ -140,12 +141,12 @@ void link_keepers_start(link_t *self)
     cleanup_fd int listener = -1;
     int r;
 
-    if (self->passed_count == 0)
+    if (self->keepers.passed_count == 0)
         return;
-    listener = self->passed[0];
-    self->passed_count--;
-    memmove(self->passed, self->passed + 1,
-            self->passed_count * sizeof *self->passed);
+    listener = self->keepers.passed[0];
+    self->keepers.passed_count--;
+    memmove(self->keepers.passed, self->keepers.passed + 1,
+            self->keepers.passed_count * sizeof *self->keepers.passed);
     if (listener == KEEPER_LISTENER) {
         /* dup2 onto itself would leave it close-on-exec. */
         listener = fcntl(KEEPER_LISTENER, F_DUPFD_CLOEXEC, 10);

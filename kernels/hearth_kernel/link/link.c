@@ -34,7 +34,8 @@ static void on_event(link_t *self, const struct epoll_event *event)
         link_accept(self);
         break;
     case CONNECTION:
-        if (event->data.u64 >> 8 == self->generation && self->connection >= 0)
+        if (event->data.u64 >> 8 == self->connection.generation
+            && self->connection.fd >= 0)
             link_on_connection(self, event->events);
         break;
     case TIMER:
@@ -87,12 +88,12 @@ static void after_fork_in_child(void)
     if (!self->is_child) {
         self->is_child = true;
         close(self->listener);
-        if (self->connection >= 0)
-            close(self->connection);
-        close(self->pipes[0]);
-        close(self->pipes[1]);
+        if (self->connection.fd >= 0)
+            close(self->connection.fd);
+        close(self->printed.pipes[0]);
+        close(self->printed.pipes[1]);
         link_keepers_forget(self);
-        buffer_clear(&self->text);
+        buffer_clear(&self->printed.text);
     }
     pthread_mutex_unlock(&self->lock);
 }
@@ -113,7 +114,7 @@ static int open_pipe(link_t *self, link_stream_t stream)
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -1;
-    self->pipes[stream] = ends[0];
+    self->printed.pipes[stream] = ends[0];
     writing = ends[1];
     if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0
         || dup2(writing, stream == LINK_STDOUT ? 1 : 2) < 0)
@@ -127,11 +128,11 @@ static int open_all(link_t *self, fault_t *fault)
 
     self->epoll = epoll_create1(EPOLL_CLOEXEC);
     self->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    self->requests_fd = eventfd(0, flags);
-    self->inputs_fd = eventfd(0, flags);
+    self->incoming.requests_fd = eventfd(0, flags);
+    self->incoming.inputs_fd = eventfd(0, flags);
     self->room_fd = eventfd(0, flags);
-    if (self->epoll < 0 || self->timer < 0 || self->requests_fd < 0
-        || self->inputs_fd < 0 || self->room_fd < 0
+    if (self->epoll < 0 || self->timer < 0 || self->incoming.requests_fd < 0
+        || self->incoming.inputs_fd < 0 || self->room_fd < 0
         || open_pipe(self, LINK_STDOUT) < 0 || open_pipe(self, LINK_STDERR) < 0
         || watch(self, self->timer, TIMER) < 0
         || fcntl(self->listener, F_SETFL, O_NONBLOCK) < 0
@@ -179,8 +180,8 @@ int link_new(int listener, size_t retain, link_t **ret_link, fault_t *fault)
     pthread_cond_init(&self->answered, &clock);
     pthread_condattr_destroy(&clock);
     self->listener = listener;
-    self->connection = self->loop = -1;
-    self->decoder = frame_decoder_new();
+    self->connection.fd = self->loop = -1;
+    self->connection.decoder = frame_decoder_new();
     self->outbox = outbox_new(retain);
     link_keepers_begin(self);
     instance = self;
@@ -198,7 +199,7 @@ bool link_is_child(const link_t *self)
 
 int link_requests_fd(const link_t *self)
 {
-    return self->requests_fd;
+    return self->incoming.requests_fd;
 }
 
 void link_join(link_t *self, int epoll)
@@ -215,12 +216,12 @@ void link_poll(link_t *self)
 
     pthread_mutex_lock(&self->lock);
     if (!self->is_child) {
-        if (self->is_signalled)
-            eventfd_read(self->requests_fd, &value);
-        self->is_signalled = false;
-        self->is_polling = true;
+        if (self->incoming.is_signalled)
+            eventfd_read(self->incoming.requests_fd, &value);
+        self->incoming.is_signalled = false;
+        self->incoming.is_polling = true;
         link_read_connection(self);
-        self->is_polling = false;
+        self->incoming.is_polling = false;
     }
     pthread_mutex_unlock(&self->lock);
 }
@@ -230,14 +231,14 @@ bool link_has_next(link_t *self)
     bool has_next;
 
     pthread_mutex_lock(&self->lock);
-    has_next = !self->is_child && self->requests.first != NULL;
+    has_next = !self->is_child && self->incoming.requests.first != NULL;
     pthread_mutex_unlock(&self->lock);
     return has_next;
 }
 
 int link_inputs_fd(const link_t *self)
 {
-    return self->inputs_fd;
+    return self->incoming.inputs_fd;
 }
 
 int link_room_fd(const link_t *self)
@@ -250,10 +251,11 @@ request_t *link_next(link_t *self)
     request_t *request;
 
     pthread_mutex_lock(&self->lock);
-    request = self->is_child ? NULL : request_row_take(&self->requests);
+    request =
+        self->is_child ? NULL : request_row_take(&self->incoming.requests);
     if (request) {
-        self->running = request_frame(request)->request;
-        self->strikes = STRIKES;
+        self->served.number = request_frame(request)->request;
+        self->served.strikes = STRIKES;
     }
     pthread_mutex_unlock(&self->lock);
     return request;
@@ -265,10 +267,10 @@ request_t *link_next_comm(link_t *self)
     request_t *request = NULL;
 
     pthread_mutex_lock(&self->lock);
-    first = self->requests.first;
+    first = self->incoming.requests.first;
     if (!self->is_child && first
         && frame_is_comm_request(request_frame(first)->type))
-        request = request_row_take(&self->requests);
+        request = request_row_take(&self->incoming.requests);
     pthread_mutex_unlock(&self->lock);
     return request;
 }
@@ -278,7 +280,7 @@ request_t *link_next_input(link_t *self, uint64_t request)
     request_t *input;
 
     pthread_mutex_lock(&self->lock);
-    while ((input = request_row_take(&self->inputs))
+    while ((input = request_row_take(&self->incoming.inputs))
            && request_frame(input)->request != request)
         request_destroy(&input);
     pthread_mutex_unlock(&self->lock);
@@ -290,7 +292,7 @@ void link_clear_inputs(link_t *self)
     request_t *input;
 
     pthread_mutex_lock(&self->lock);
-    while ((input = request_row_take(&self->inputs)))
+    while ((input = request_row_take(&self->incoming.inputs)))
         request_destroy(&input);
     pthread_mutex_unlock(&self->lock);
 }
@@ -300,9 +302,9 @@ request_t *link_tools(link_t *self, uint64_t known, uint64_t *ret_count)
     request_t *tools = NULL;
 
     pthread_mutex_lock(&self->lock);
-    *ret_count = self->tools_count;
-    if (self->tools && self->tools_count > known)
-        tools = request_new(request_frame(self->tools));
+    *ret_count = self->incoming.tools_count;
+    if (self->incoming.tools && self->incoming.tools_count > known)
+        tools = request_new(request_frame(self->incoming.tools));
     pthread_mutex_unlock(&self->lock);
     return tools;
 }
@@ -312,7 +314,8 @@ request_t *link_await_answer(link_t *self)
     request_t *answer = NULL;
 
     pthread_mutex_lock(&self->lock);
-    while (!self->is_child && !(answer = request_row_take(&self->answers)))
+    while (!self->is_child
+           && !(answer = request_row_take(&self->incoming.answers)))
         pthread_cond_wait(&self->answered, &self->lock);
     pthread_mutex_unlock(&self->lock);
     return answer;

@@ -45,40 +45,41 @@ void link_arm_timer(link_t *self)
 
 void link_commit_text(link_t *self)
 {
-    frame_t frame = {.type = FRAME_STREAM, .request = self->text_request};
+    frame_t frame = {.type = FRAME_STREAM, .request = self->printed.request};
 
-    if (!self->text.size)
+    if (!self->printed.text.size)
         return;
-    buffer_clear(&self->content);
-    jspan_write_begin(&self->content);
-    jspan_write_text(&self->content, "name",
-                     self->text_stream == LINK_STDOUT ? "stdout" : "stderr");
-    jspan_write_bytes(&self->content, "text", buffer_bytes(&self->text));
-    jspan_write_end(&self->content);
-    frame.content = buffer_bytes(&self->content);
+    buffer_clear(&self->printed.content);
+    jspan_write_begin(&self->printed.content);
+    jspan_write_text(&self->printed.content, "name",
+                     self->printed.stream == LINK_STDOUT ? "stdout" : "stderr");
+    jspan_write_bytes(&self->printed.content, "text",
+                      buffer_bytes(&self->printed.text));
+    jspan_write_end(&self->printed.content);
+    frame.content = buffer_bytes(&self->printed.content);
     outbox_put(self->outbox, &frame);
-    buffer_clear(&self->text);
-    if (self->content.capacity > LINK_TEXT_MAX)
-        buffer_reset(&self->content);
-    self->committed_at = link_now();
+    buffer_clear(&self->printed.text);
+    if (self->printed.content.capacity > LINK_TEXT_MAX)
+        buffer_reset(&self->printed.content);
+    self->printed.committed_at = link_now();
 }
 
 /* Makes the text that waits be of this stream and request, with room. */
 static void prepare_text(link_t *self, link_stream_t stream, uint64_t request,
                          size_t size)
 {
-    if (self->text.size
-        && (self->text_stream != stream || self->text_request != request
-            || self->text.size + size > LINK_TEXT_MAX))
+    if (self->printed.text.size
+        && (self->printed.stream != stream || self->printed.request != request
+            || self->printed.text.size + size > LINK_TEXT_MAX))
         link_commit_text(self);
-    self->text_stream = stream;
-    self->text_request = request;
+    self->printed.stream = stream;
+    self->printed.request = request;
 }
 
 /* Text that waits will need its place, too. */
 static bool has_room(const link_t *self)
 {
-    return outbox_has_room(self->outbox, self->text.size + 1);
+    return outbox_has_room(self->outbox, self->printed.text.size + 1);
 }
 
 /* Reads what is in a pipe, up to `max` bytes. */
@@ -86,17 +87,20 @@ static void read_pipe(link_t *self, link_stream_t stream, size_t max)
 {
     while (max > 0 && has_room(self)) {
         size_t want = max < PIPE_READ ? max : PIPE_READ;
-        ssize_t size = read(self->pipes[stream], self->bytes, want);
+        ssize_t size =
+            read(self->printed.pipes[stream], self->printed.bytes, want);
 
         /* No end is left to write to: user code closed the descriptor. */
         if (size == 0)
-            epoll_ctl(self->epoll, EPOLL_CTL_DEL, self->pipes[stream], NULL);
+            epoll_ctl(self->epoll, EPOLL_CTL_DEL, self->printed.pipes[stream],
+                      NULL);
         if (size <= 0)
             return;
         /* At worst every byte becomes the three of U+FFFD. */
-        prepare_text(self, stream, self->attributed, 3 * (size_t) size + 4);
-        text_decode(&self->decoders[stream], self->bytes, (size_t) size,
-                    &self->text);
+        prepare_text(self, stream, self->printed.attributed,
+                     3 * (size_t) size + 4);
+        text_decode(&self->printed.decoders[stream], self->printed.bytes,
+                    (size_t) size, &self->printed.text);
         link_arm_timer(self);
         max -= (size_t) size;
     }
@@ -105,8 +109,8 @@ static void read_pipe(link_t *self, link_stream_t stream, size_t max)
 /* Mostly nothing is there: one call says so of both. */
 void link_drain_pipes(link_t *self)
 {
-    struct pollfd looks[] = {{.fd = self->pipes[0], .events = POLLIN},
-                             {.fd = self->pipes[1], .events = POLLIN}};
+    struct pollfd looks[] = {{.fd = self->printed.pipes[0], .events = POLLIN},
+                             {.fd = self->printed.pipes[1], .events = POLLIN}};
 
     if (poll(looks, 2, 0) <= 0)
         return;
@@ -122,7 +126,7 @@ void link_watch_pipes(link_t *self, uint32_t events)
         struct epoll_event event = {.events = events,
                                     .data.u64 = PIPE_STDOUT + (uint64_t) i};
 
-        epoll_ctl(self->epoll, EPOLL_CTL_MOD, self->pipes[i], &event);
+        epoll_ctl(self->epoll, EPOLL_CTL_MOD, self->printed.pipes[i], &event);
     }
 }
 
@@ -130,20 +134,20 @@ void link_watch_pipes(link_t *self, uint32_t events)
  * too. */
 static void choke(link_t *self)
 {
-    if (!self->is_choked)
+    if (!self->printed.is_choked)
         link_watch_pipes(self, 0);
-    self->is_choked = true;
+    self->printed.is_choked = true;
 }
 
 /* In a child the lines stay whole, so that children can share a pipe. */
 static void write_child(link_t *self)
 {
-    const uint8_t *bytes = self->text.data;
-    size_t size = self->text.size;
+    const uint8_t *bytes = self->printed.text.data;
+    size_t size = self->printed.text.size;
 
     while (size > 0) {
         ssize_t written =
-            write(self->text_stream == LINK_STDOUT ? 1 : 2, bytes, size);
+            write(self->printed.stream == LINK_STDOUT ? 1 : 2, bytes, size);
 
         if (written < 0 && errno != EINTR)
             break;
@@ -152,17 +156,17 @@ static void write_child(link_t *self)
             size -= (size_t) written;
         }
     }
-    buffer_clear(&self->text);
+    buffer_clear(&self->printed.text);
 }
 
 static void write_as_child(link_t *self, link_stream_t stream, const char *text,
                            size_t size)
 {
-    if (self->text_stream != stream)
+    if (self->printed.stream != stream)
         write_child(self);
-    self->text_stream = stream;
-    buffer_append(&self->text, text, size);
-    if (memchr(text, '\n', size) || self->text.size > PIPE_READ)
+    self->printed.stream = stream;
+    buffer_append(&self->printed.text, text, size);
+    if (memchr(text, '\n', size) || self->printed.text.size > PIPE_READ)
         write_child(self);
 }
 
@@ -181,14 +185,15 @@ int link_write(link_t *self, link_stream_t stream, uint64_t request,
         return 0;
     }
     now = link_now();
-    if (now - self->written_at > WRITE_GAP)
+    if (now - self->printed.written_at > WRITE_GAP)
         link_drain_pipes(self);
-    self->written_at = now;
-    is_taken = outbox_has_room(self->outbox, self->text.size + size);
+    self->printed.written_at = now;
+    is_taken = outbox_has_room(self->outbox, self->printed.text.size + size);
     if (is_taken) {
         prepare_text(self, stream, request, size);
-        buffer_append(&self->text, text, size);
-        if (text[size - 1] == '\n' && now - self->committed_at > TEXT_PAUSE) {
+        buffer_append(&self->printed.text, text, size);
+        if (text[size - 1] == '\n'
+            && now - self->printed.committed_at > TEXT_PAUSE) {
             link_commit_text(self);
             link_send_events(self);
         } else {
@@ -236,8 +241,9 @@ void link_on_pipe(link_t *self, link_stream_t stream)
         if (!has_room(self))
             choke(self);
     }
-    if (self->text.size && self->text.data[self->text.size - 1] == '\n'
-        && link_now() - self->committed_at > TEXT_PAUSE) {
+    if (self->printed.text.size
+        && self->printed.text.data[self->printed.text.size - 1] == '\n'
+        && link_now() - self->printed.committed_at > TEXT_PAUSE) {
         link_commit_text(self);
         link_send_events(self);
     }
@@ -249,7 +255,7 @@ void link_attribute(link_t *self, uint64_t request)
     pthread_mutex_lock(&self->lock);
     if (!self->is_child)
         link_drain_pipes(self);
-    self->attributed = request;
+    self->printed.attributed = request;
     pthread_mutex_unlock(&self->lock);
 }
 
@@ -258,7 +264,7 @@ uint64_t link_attributed(link_t *self)
     uint64_t request;
 
     pthread_mutex_lock(&self->lock);
-    request = self->attributed;
+    request = self->printed.attributed;
     pthread_mutex_unlock(&self->lock);
     return request;
 }
