@@ -254,11 +254,11 @@ static void check_folders(const options_t *options, config_report_t *report)
 {
     cleanup_free char *place = config_report_prefix(report, "fetch/dir");
 
-    if (is_same_folder(options->fetch_dir, options->packages_dir))
+    if (is_same_folder(options->fetch.dir, options->packages.dir))
         config_report_error(report, EINVAL,
                             "%sfetch/dir = \"%.64s\": packages/dir is that "
                             "folder, too; set one of both to another folder",
-                            place, options->fetch_dir);
+                            place, options->fetch.dir);
 }
 
 static void check_downloads(const options_t *options, config_report_t *report)

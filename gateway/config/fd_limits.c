@@ -65,8 +65,8 @@ size_t fd_limits_connections(const options_t *options)
 
     if (!options->http.enabled)
         return 0;
-    if (options->sessions_max < (all - room) / each)
-        room = all - (size_t) options->sessions_max * each;
+    if (options->capacity.sessions_max < (all - room) / each)
+        room = all - (size_t) options->capacity.sessions_max * each;
     return options->http.connections_max < room
                ? (size_t) options->http.connections_max
                : room;

@@ -32,10 +32,10 @@ void options_destroy(options_t **self_p)
     for (size_t i = 0; i < self->profile_count; i++)
         profile_destroy(&self->profiles[i]);
     free(self->profiles);
-    free(self->fetch_ca_file);
-    free(self->fetch_dir);
-    free(self->packages_uv);
-    free(self->packages_dir);
+    free(self->fetch.ca_file);
+    free(self->fetch.dir);
+    free(self->packages.uv);
+    free(self->packages.dir);
     free(self->jupyter.runtime_dir);
     free(self->http.client_ca);
     free(self->http.key);
@@ -48,8 +48,8 @@ void options_destroy(options_t **self_p)
     free(self->http.token);
     free(self->http.base_url);
     free(self->http.ip);
-    string_list_destroy(&self->inherit_env);
-    string_list_destroy(&self->allow_env);
+    string_list_destroy(&self->environment.inherit);
+    string_list_destroy(&self->environment.allow);
     free(self->mask);
     free(self->ip);
     free(self->state_dir);
@@ -130,8 +130,8 @@ options_t *options_new(void)
     self->runtime_dir = default_paths_runtime_dir();
     self->state_dir = default_paths_state_dir();
     self->jupyter.runtime_dir = default_paths_jupyter_runtime_dir();
-    self->packages_dir = default_paths_packages_dir();
-    self->fetch_dir = default_paths_fetch_dir();
+    self->packages.dir = default_paths_packages_dir();
+    self->fetch.dir = default_paths_fetch_dir();
     for (size_t i = 0; i < option_row_count; i++)
         option_value_reset(&option_rows[i], self);
     add_profile(self, "python3");
@@ -148,7 +148,7 @@ bool options_permits_variable(const options_t *self, const char *name)
 {
     return strncmp(name, "KERNEL_", 7) == 0
                ? options_is_kernel_variable(name)
-               : string_list_have(self->allow_env, name);
+               : string_list_have(self->environment.allow, name);
 }
 
 const profile_t *options_profile(const options_t *self, const char *name)

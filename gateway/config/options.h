@@ -127,6 +127,43 @@ typedef struct {
     int64_t journal_keep_ms; /* of files; 0: for ever */
 } options_kept_t;
 
+/* How many sessions there may be, and how many of them may start. */
+typedef struct {
+    uint64_t sessions_max;
+    uint64_t starts_max;   /* sessions that start at a time */
+    uint64_t starts_queue; /* waiting requests for a session */
+} options_capacity_t;
+
+/* The machine's memory. */
+typedef struct {
+    uint64_t reserve;  /* bytes; below it the pool is given up */
+    uint64_t messages; /* bytes, of all sessions and clients */
+} options_memory_t;
+
+/* Subscribers of a session that do not take what it publishes. */
+typedef struct {
+    uint64_t bytes;      /* per session, not taken by all of them */
+    int64_t patience_ms; /* then they are disconnected */
+} options_subscribers_t;
+
+/* Names of variables of kernels; lists are owned, or NULL: none. */
+typedef struct {
+    char **allow;   /* a client may set them in its session */
+    char **inherit; /* kernels inherit them from the gateway */
+} options_environment_t;
+
+/* The packages of sessions. */
+typedef struct {
+    char *dir; /* owned; absolute; not created here */
+    char *uv;  /* owned; absolute, or NULL: it is searched for */
+} options_packages_t;
+
+/* Files that the gateway fetches for sessions. */
+typedef struct {
+    char *dir;     /* owned; absolute; not created here */
+    char *ca_file; /* owned; absolute, or NULL: the system's */
+} options_fetch_t;
+
 typedef struct {
     char *file;                /* owned; the file that was read, or NULL */
     char *runtime_dir;         /* owned; absolute; not created here */
@@ -144,29 +181,19 @@ typedef struct {
     int restart;               /* options_restart_t */
     uint64_t checkpoint_bytes; /* per session */
     uint64_t spill;            /* bytes; 0: never */
-    uint64_t sessions_max;
-    uint64_t starts_max;            /* sessions that start at a time */
-    uint64_t starts_queue;          /* waiting requests for a session */
-    uint64_t memory_reserve;        /* bytes; below it the pool is given up */
-    uint64_t message_memory;        /* bytes, of all sessions and clients */
-    char *mask;                     /* owned; patterns of secrets, or NULL */
-    uint64_t subscriber_bytes;      /* per session, not taken by subscribers */
-    int64_t subscriber_patience_ms; /* then slow subscribers are disconnected */
+    options_capacity_t capacity;
+    options_memory_t memory;
+    char *mask; /* owned; patterns of secrets, or NULL */
+    options_subscribers_t subscribers;
     options_kept_t kept;
-
-    /* Owned; names of variables, or NULL: none. */
-    char **allow_env;   /* a client may set them in its session */
-    char **inherit_env; /* kernels inherit them from the gateway */
+    options_environment_t environment;
 
     options_http_t http;
     options_mcp_t mcp;
     options_jupyter_t jupyter;
 
-    char *packages_dir; /* owned; absolute; not created here */
-    char *packages_uv;  /* owned; absolute, or NULL: it is searched for */
-
-    char *fetch_dir;     /* owned; absolute; not created here */
-    char *fetch_ca_file; /* owned; absolute, or NULL: the system's */
+    options_packages_t packages;
+    options_fetch_t fetch;
 
     profile_t **profiles; /* owned; the first one is the default */
     size_t profile_count; /* at least 1 */

@@ -56,8 +56,8 @@ char *packages_place_uv(const options_t *options, const profile_t *profile)
         mem_format("%.*s/uv", slash ? (int) (slash - profile->python) : 0,
                    profile->python);
 
-    if (options->packages_uv)
-        return is_program(options->packages_uv) ? mem_text(options->packages_uv)
+    if (options->packages.uv)
+        return is_program(options->packages.uv) ? mem_text(options->packages.uv)
                                                 : NULL;
     return is_program(beside) ? take_ptr(beside) : find_in_path();
 }

@@ -357,7 +357,7 @@ static void part(endpoint_t *self, channel_t channel)
 
 void relay_on_tick(endpoint_t *self, int64_t now)
 {
-    int64_t patience = self->home->options->subscriber_patience_ms;
+    int64_t patience = self->home->options->subscribers.patience_ms;
     bool has_room = !has_many_replies(self);
 
     (void) channels_retry(self->channels);

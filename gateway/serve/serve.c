@@ -156,7 +156,7 @@ int serve_main(options_t *options, config_report_t *report)
     log_set_level((log_level_t) options->log_level);
     if (!is_acceptable(options, report))
         return GATEWAY_EXIT_ENVIRONMENT;
-    memory = memory_budget_new(options->message_memory);
+    memory = memory_budget_new(options->memory.messages);
     r = seed_load(options, &fault);
     if (r == 0)
         r = prepare(options, package, &lock_fd, &signal_fd, &discovery, &fault);

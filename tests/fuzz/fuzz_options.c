@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         abort();
     if (options_load(options, path, &fault) < 0)
         return 0;
-    if (!options->profile_count || options->sessions_max < 1
+    if (!options->profile_count || options->capacity.sessions_max < 1
         || options->ip[0] == '\0' || options->state_dir[0] != '/'
         || options->times.idle_timeout_ms < 0)
         abort();

@@ -396,9 +396,9 @@ int rig_begin(void **state)
     fake_begin(NULL);
     fake_options.state_dir = mem_text(mkdtemp(folder));
     fake_options.runtime_dir = mem_format("%s/run", folder);
-    fake_options.sessions_max = 10;
-    fake_options.starts_max = 2;
-    fake_options.starts_queue = 2;
+    fake_options.capacity.sessions_max = 10;
+    fake_options.capacity.starts_max = 2;
+    fake_options.capacity.starts_queue = 2;
     fake_options.kept.gone_max = 10;
     fake_options.kept.gone_keep_ms = 60000;
     rig_outside = (rig_outside_t){.now_ms = 100000,

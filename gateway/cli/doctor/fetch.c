@@ -37,9 +37,9 @@ static const char *find_certificates(const options_t *options)
         "/etc/ssl/cert.pem",                  /* Alpine */
     };
 
-    if (options->fetch_ca_file)
-        return is_readable(options, options->fetch_ca_file)
-                   ? options->fetch_ca_file
+    if (options->fetch.ca_file)
+        return is_readable(options, options->fetch.ca_file)
+                   ? options->fetch.ca_file
                    : NULL;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (is_readable(options, places[i]))
@@ -70,18 +70,18 @@ static void check_profile(report_t *report, const profile_t *profile)
     const char *certificates = find_certificates(options);
     fault_t fault;
 
-    if (doctor_check_folder(options, "fetch/dir", options->fetch_dir, &fault)
+    if (doctor_check_folder(options, "fetch/dir", options->fetch.dir, &fault)
         < 0)
         doctor_add(report, name, FOUND_MISSING,
                    "fetch/dir in hearth.cfg(5), or no "
                    "profile/<name>/fetch/allow",
                    "%s", fault.text);
-    else if (!certificates && options->fetch_ca_file)
+    else if (!certificates && options->fetch.ca_file)
         doctor_add(report, name, FOUND_LACKS,
                    "fetch/ca_file in hearth.cfg(5) is the path of a PEM file",
                    "%s is not a file that user %u, who runs downloads, can "
                    "read, so no file is fetched by https",
-                   options->fetch_ca_file, doctor_zygote_user(options));
+                   options->fetch.ca_file, doctor_zygote_user(options));
     else if (!certificates)
         doctor_add(report, name, FOUND_LACKS,
                    "install ca-certificates, or name a PEM file by "
@@ -94,7 +94,7 @@ static void check_profile(report_t *report, const profile_t *profile)
                    "repository is cloned");
     else
         doctor_add(report, name, FOUND_OK, "",
-                   "in %s, with the CAs of %s, and %s", options->fetch_dir,
+                   "in %s, with the CAs of %s, and %s", options->fetch.dir,
                    certificates, find_git());
 }
 

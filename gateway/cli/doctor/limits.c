@@ -105,7 +105,7 @@ void doctor_check_files(report_t *report)
     fd_limits_raise();
     size_t all = fd_limits_descriptors(),
            sessions = fd_limits_sessions(options);
-    bool are_enough = sessions >= options->sessions_max;
+    bool are_enough = sessions >= options->capacity.sessions_max;
     cleanup_free char *number =
         all == SIZE_MAX ? mem_text("no limit") : mem_format("%zu", all);
 
@@ -114,8 +114,9 @@ void doctor_check_files(report_t *report)
                "/etc/security/limits.conf",
                "%s: for %zu sessions and viewers (sessions/sessions_max is "
                "%llu) and %zu clients over HTTP",
-               number, are_enough ? (size_t) options->sessions_max : sessions,
-               (unsigned long long) options->sessions_max,
+               number,
+               are_enough ? (size_t) options->capacity.sessions_max : sessions,
+               (unsigned long long) options->capacity.sessions_max,
                fd_limits_connections(options));
 }
 

@@ -12,11 +12,11 @@ static void check_profile(report_t *report, const profile_t *profile)
     cleanup_free char *name =
         mem_format("packages %.*s", NAME_MAX_SIZE, profile->name);
     cleanup_free char *uv = packages_place_uv(report->options, profile);
-    const char *named = report->options->packages_uv;
+    const char *named = report->options->packages.uv;
     fault_t fault;
 
     if (doctor_check_folder(report->options, "packages/dir",
-                            report->options->packages_dir, &fault)
+                            report->options->packages.dir, &fault)
         < 0)
         doctor_add(report, name, FOUND_MISSING,
                    "packages/dir in hearth.cfg(5), or no "
@@ -41,7 +41,7 @@ static void check_profile(report_t *report, const profile_t *profile)
     else
         doctor_add(report, name, FOUND_OK, "", "%s, from %s%s, in %s", uv,
                    profile->packages.is_offline ? "the cache of " : "",
-                   profile->packages.index, report->options->packages_dir);
+                   profile->packages.index, report->options->packages.dir);
 }
 
 void doctor_check_packages(report_t *report)

@@ -72,7 +72,7 @@ json_t *gateway_info(const registry_parts_t *parts)
         "status", "ok", "version", HEARTH_VERSION, "pid", (int) getpid(),
         "runtime_dir", options->runtime_dir, "state_dir", options->state_dir,
         "discovery", parts->discovery ? options->jupyter.runtime_dir : NULL,
-        "allow_env", describe_names(options->allow_env), "profiles",
+        "allow_env", describe_names(options->environment.allow), "profiles",
         describe_profiles(parts), "sessions",
         (json_int_t) session_table_alive(parts->table), "limits", "by",
         cgroup_sweep_limits_by(parts->cgroups), "where",

@@ -43,10 +43,10 @@ size_t capacity_measure(const options_t *options)
 {
     size_t sessions = fd_limits_sessions(options);
 
-    if (sessions < options->sessions_max)
+    if (sessions < options->capacity.sessions_max)
         log_warning("RLIMIT_NOFILE permits %zu sessions, not the %" PRIu64
                     " of sessions/sessions_max",
-                    sessions, options->sessions_max);
+                    sessions, options->capacity.sessions_max);
     return sessions;
 }
 

@@ -155,7 +155,7 @@ static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
     const options_t *options = self->parts->options;
     const profile_fetch_t *fetch = &entry->rules.fetch;
     bool is_file = kind == &fetch_kind;
-    const char *ca_file = options->fetch_ca_file;
+    const char *ca_file = options->fetch.ca_file;
     json_t *job = download_job_new(
         self->parts, entry->profile, is_file ? "fetch" : "clone",
         fetch_folder_work(self->parts->fetch_folder));

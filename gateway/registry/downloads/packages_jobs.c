@@ -138,8 +138,8 @@ json_t *packages_jobs_describe(const registry_parts_t *parts,
     const packages_folder_t *place = parts->packages_folder;
     const json_t *names = json_object_get(content, "names");
     /* If the program does not exist, the worker reports it. */
-    cleanup_free char *uv = options->packages_uv
-                                ? mem_text(options->packages_uv)
+    cleanup_free char *uv = options->packages.uv
+                                ? mem_text(options->packages.uv)
                                 : packages_place_uv(options, profile);
     json_t *job =
         download_job_new(parts, profile, download_job_text(content, "order"),

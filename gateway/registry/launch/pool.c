@@ -197,7 +197,7 @@ static uint64_t memory_available(void)
 
 static bool is_memory_short(const pool_t *self)
 {
-    return memory_available() < self->options->memory_reserve;
+    return memory_available() < self->options->memory.reserve;
 }
 
 /* Ends a member; it is not handed out any more. */

@@ -200,8 +200,8 @@ static json_t *describe_descriptors(const create_t *self)
 static json_t *describe_busy(const create_t *self, size_t waiting)
 {
     const options_t *options = self->parts->options;
-    double ms =
-        self->start_ms * (double) waiting / (double) options->starts_max;
+    double ms = self->start_ms * (double) waiting
+                / (double) options->capacity.starts_max;
     unsigned seconds = 1 + (unsigned) (ms / 1000); /* at the recent pace */
     json_t *answer =
         management_error("GatewayBusy", GATEWAY_EXIT_FAILED,
@@ -229,7 +229,7 @@ static bool refuse_line(create_t *self, const session_entry_t *older,
 {
     size_t waiting = create_waiting(self);
 
-    if (waiting < self->parts->options->starts_queue
+    if (waiting < self->parts->options->capacity.starts_queue
         || (older && !create_queue_awaits(self->queue, older)))
         return false;
     refuse(self, request_p, STATS_STARTS, describe_busy(self, waiting));
@@ -303,7 +303,7 @@ static bool refuse_now(create_t *self, const profile_t *profile,
         management_answer(parts->management, request_p, refusal);
     else if (needs_no_place)
         return false;
-    else if (sessions >= parts->options->sessions_max)
+    else if (sessions >= parts->options->capacity.sessions_max)
         refuse(self, request_p, STATS_SESSIONS, describe_all(sessions));
     else if (!capacity_is_left(parts->capacity) && !has_member)
         refuse(self, request_p, STATS_SESSIONS, describe_descriptors(self));
@@ -319,8 +319,8 @@ static void admit(create_t *self, json_t *content, message_t **request_p,
     const registry_parts_t *parts = self->parts;
     const profile_t *profile = find_profile(self, content);
     const session_entry_t *older = replacements_find(parts->table, content);
-    bool is_full =
-        session_table_starting(parts->table) >= parts->options->starts_max;
+    bool is_full = session_table_starting(parts->table)
+                   >= parts->options->capacity.starts_max;
     bool has_member = profile && fits_pool(profile, content)
                       && pool_find(parts->pool, profile);
 
@@ -366,7 +366,7 @@ void create_next(create_t *self)
 
     while (!session_table_is_closing(parts->table)
            && session_table_starting(parts->table)
-                  < parts->options->starts_max) {
+                  < parts->options->capacity.starts_max) {
         json_auto_t *content = NULL;
         int64_t asked_us;
         cleanup_message message_t *request =

@@ -185,7 +185,7 @@ void package_wait_hold(package_wait_t *self, const profile_t *profile,
 
     drop_abandoned(self);
     waiting = count(self, profile);
-    if (waiting >= self->parts->options->starts_queue) {
+    if (waiting >= self->parts->options->capacity.starts_queue) {
         refuse(self, profile, request_p, waiting);
         return;
     }

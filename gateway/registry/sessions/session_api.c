@@ -252,8 +252,8 @@ void session_api_on_note(const registry_parts_t *parts, json_t *content,
 static bool refuse_if_full(const registry_parts_t *parts, bool needs_actor,
                            message_t **request_p)
 {
-    bool has_all =
-        session_table_alive(parts->table) >= parts->options->sessions_max;
+    bool has_all = session_table_alive(parts->table)
+                   >= parts->options->capacity.sessions_max;
 
     if (!has_all && (!needs_actor || capacity_is_left(parts->capacity)))
         return false;

@@ -46,8 +46,8 @@ void session_factory_fill_settings(const registry_parts_t *parts,
     spec->times.ready_ms = options->times.ready_timeout_ms;
     spec->times.gone_keep_ms = options->kept.gone_keep_ms;
     spec->bounds.memory = parts->memory;
-    spec->bounds.subscriber_bytes = options->subscriber_bytes;
-    spec->bounds.subscriber_patience_ms = options->subscriber_patience_ms;
+    spec->bounds.subscriber_bytes = options->subscribers.bytes;
+    spec->bounds.subscriber_patience_ms = options->subscribers.patience_ms;
     spec->journal_options = (journal_options_t){
         .bytes_max = spec->limits.journal_bytes, .spill_min = options->spill};
     memcpy(spec->journal_key, parts->journal_key, sizeof spec->journal_key);
@@ -165,8 +165,8 @@ static int refuse_own_files(const options_t *options, const char *folder,
         options->state_dir,
         options->runtime_dir,
         options->jupyter.discovery ? options->jupyter.runtime_dir : NULL,
-        options->packages_dir,
-        options->fetch_dir,
+        options->packages.dir,
+        options->fetch.dir,
     };
     cleanup_free char *path = realpath(folder, NULL);
 
@@ -291,7 +291,8 @@ static json_t *inherited(const options_t *options)
 {
     json_t *environment = json_object();
 
-    for (char *const *name = options->inherit_env; name && *name; name++) {
+    for (char *const *name = options->environment.inherit; name && *name;
+         name++) {
         const char *value = getenv(*name);
         if (value)
             json_object_set_new(environment, *name, json_string(value));

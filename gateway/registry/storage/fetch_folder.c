@@ -37,7 +37,7 @@ int fetch_folder_new(const options_t *options,
     const worker_folder_t worker =
         worker_folder_of("fetch/dir", zygotes_or_null);
     cleanup_fetch_folder fetch_folder_t *self = mem_new(sizeof *self);
-    cleanup_free char *top = worker_folder_top(options->fetch_dir);
+    cleanup_free char *top = worker_folder_top(options->fetch.dir);
     int r;
 
     self->work = mem_format("%s/work", top);

@@ -133,7 +133,7 @@ int packages_folder_new(const options_t *options,
     bool is_wanted = packages_place_is_wanted(options);
     int r;
 
-    self->top = worker_folder_top(options->packages_dir);
+    self->top = worker_folder_top(options->packages.dir);
     self->sessions = mem_format("%s/sessions", self->top);
     self->work = mem_format("%s/work", self->top);
     self->discarded = mem_format("%s/discarded", self->top);

@@ -194,7 +194,7 @@ static void a_copy_has_every_value(void **state)
         assert_string_equal(first, second);
     }
     assert_ptr_not_equal(copy->mask, ground->options->mask);
-    assert_string_equal(copy->allow_env[1], "TWO");
+    assert_string_equal(copy->environment.allow[1], "TWO");
     assert_null(*copy->profiles[1]->preload);
 }
 

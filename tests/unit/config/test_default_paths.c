@@ -57,10 +57,10 @@ static void root_has_the_systems_cache(void **state)
 
         setenv(steps[i][0], steps[i][1], 1);
         options = options_new();
-        assert_string_equal(options->packages_dir, packages);
-        assert_null(options->packages_uv);
-        assert_string_equal(options->fetch_dir, fetch);
-        assert_null(options->fetch_ca_file);
+        assert_string_equal(options->packages.dir, packages);
+        assert_null(options->packages.uv);
+        assert_string_equal(options->fetch.dir, fetch);
+        assert_null(options->fetch.ca_file);
     }
     unsetenv("XDG_CACHE_HOME");
 }

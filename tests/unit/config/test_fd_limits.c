@@ -30,7 +30,7 @@ static void sessions_come_first(void **state)
 {
     const options_t options = {
         .transport = OPTIONS_IPC,
-        .sessions_max = 20,
+        .capacity.sessions_max = 20,
         .http = {.enabled = true, .connections_max = 4096}};
 
     (void) state;
@@ -43,7 +43,7 @@ static void clients_have_a_small_part_in_any_case(void **state)
 {
     const options_t options = {
         .transport = OPTIONS_IPC,
-        .sessions_max = 1000,
+        .capacity.sessions_max = 1000,
         .http = {.enabled = true, .connections_max = 4096}};
 
     (void) state;
@@ -64,7 +64,7 @@ static void clients_have_a_small_part_in_any_case(void **state)
 static void no_more_than_is_wanted(void **state)
 {
     options_t options = {.transport = OPTIONS_IPC,
-                         .sessions_max = 10,
+                         .capacity.sessions_max = 10,
                          .http = {.enabled = true, .connections_max = 8}};
 
     (void) state;
@@ -79,7 +79,8 @@ static void no_more_than_is_wanted(void **state)
 /* The gate has two descriptors for a connection, and libzmq one. */
 static void sessions_over_tcp_take_more(void **state)
 {
-    const options_t options = {.transport = OPTIONS_TCP, .sessions_max = 1000};
+    const options_t options = {.transport = OPTIONS_TCP,
+                               .capacity.sessions_max = 1000};
 
     (void) state;
     permit(256 + 3400);

@@ -77,7 +77,7 @@ static void a_list_is_replaced_when_read_again(void **state)
     fault_t fault = {0};
 
     (void) state;
-    assert_null(options->allow_env);
+    assert_null(options->environment.allow);
     assert_int_equal(
         options_set(options, "sessions/allow_env", "MODEL , REGION", &fault),
         0);
@@ -114,7 +114,7 @@ static void has_every_default(void **state)
     assert_int_equal(options->profiles[0]->limits.requests, 10000);
     assert_int_equal(options->profiles[0]->limits.requests_bytes, 256u << 20);
     assert_int_equal(options->spill, 1u << 20);
-    assert_int_equal(options->sessions_max, 1000);
+    assert_int_equal(options->capacity.sessions_max, 1000);
     assert_int_equal(options->kept.gone_keep_ms, 3600 * 1000);
     assert_int_equal(options->kept.gone_max, 100);
     assert_int_equal(options->kept.journal_keep_ms, 30LL * 86400 * 1000);

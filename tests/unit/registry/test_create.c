@@ -99,7 +99,7 @@ static void some_requests_fit_no_pool_member(void **state)
     };
     const registry_parts_t *parts = *state;
 
-    fake_options.starts_max = 10;
+    fake_options.capacity.starts_max = 10;
     fake_profile.packages.serves_cells = 1;
     add_member(parts, "p1");
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
@@ -140,7 +140,7 @@ static void a_gateway_that_stops_makes_no_sessions(void **state)
 {
     const registry_parts_t *parts = *state;
 
-    fake_options.starts_max = 1;
+    fake_options.capacity.starts_max = 1;
     rig_create("{}");
     rig_create("{}");
     assert_int_equal(create_waiting(parts->create), 1);
@@ -254,7 +254,7 @@ static void no_more_sessions_than_permitted(void **state)
 {
     const registry_parts_t *parts = *state;
 
-    fake_options.sessions_max = 1;
+    fake_options.capacity.sessions_max = 1;
     ask();
     add_member(parts, "p1");
     ask();
@@ -266,7 +266,7 @@ static void waiting_creations_count_as_sessions(void **state)
 {
     const registry_parts_t *parts = *state;
 
-    fake_options.sessions_max = 3;
+    fake_options.capacity.sessions_max = 3;
     for (int i = 0; i < 4; i++)
         ask();
     ANSWERS("TooManySessions");
@@ -353,7 +353,7 @@ static void what_is_wrong_waits_for_no_turn(void **state)
 {
     const registry_parts_t *parts = *state;
 
-    fake_options.starts_max = 0;
+    fake_options.capacity.starts_max = 0;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         rig_create(wrong[i]);
         ANSWERS("SessionNotStarted");

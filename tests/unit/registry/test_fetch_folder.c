@@ -162,8 +162,8 @@ static void refuses_a_name_that_is_no_text(void **state)
     cleanup_options options_t *options = configure("a.example");
 
     (void) state;
-    free(options->fetch_dir);
-    options->fetch_dir = inside("a/\xff");
+    free(options->fetch.dir);
+    options->fetch.dir = inside("a/\xff");
     expect_refused(options, "UTF-8");
     assert_false(is_there("a/\xff"));
 }

@@ -18,7 +18,7 @@ static void what_the_worker_gets(void **state)
     fake_profile.fetch.networks = networks;
     download_fakes_set_rules(NULL,
                              "{\"deny\":[\"c.example\"],\"cells\":false}");
-    fake_options.fetch_ca_file = ca;
+    fake_options.fetch.ca_file = ca;
     download_fakes.has_user = true;
     download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":"
                          "\"https://a.example/x\",\"path\":\"data/\","
@@ -42,7 +42,7 @@ static void what_the_worker_gets(void **state)
     download_fakes_answer(0, ERROR("FetchUnreachable"));
     ANSWERED("FetchUnreachable");
     download_fakes_leave(0);
-    fake_options.fetch_ca_file = NULL;
+    fake_options.fetch.ca_file = NULL;
 }
 
 #define COMMIT "c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0"

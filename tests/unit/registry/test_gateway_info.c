@@ -119,7 +119,7 @@ static void it_names_profiles_limits_and_counts(void **state)
 
     parts->memory = memory;
     memory_share_set(&share, MEMORY_FREE + 5000);
-    fake_options.allow_env = names;
+    fake_options.environment.allow = names;
     fake_add(parts->table, "a", FAKE_FRESH, 0);
     fake_add(parts->table, "b", FAKE_GONE, 0);
     stats_end(parts->stats, "idle");
@@ -149,7 +149,7 @@ static void it_names_profiles_limits_and_counts(void **state)
                         "\"sessions\":100}");
     assert_string_equal(part(answer, "message_memory"),
                         "{\"bytes\":5000,\"max\":1048576,\"refused\":0}");
-    fake_options.allow_env = NULL;
+    fake_options.environment.allow = NULL;
     memory_share_set(&share, 0);
     memory_budget_destroy(&memory);
 }

@@ -55,9 +55,9 @@ static void those_that_wait_for_packages_take_no_place(void **state)
 {
     const registry_parts_t *parts = *state;
 
-    fake_options.sessions_max = 3;
-    fake_options.starts_queue = 3;
-    fake_options.starts_max = 1;
+    fake_options.capacity.sessions_max = 3;
+    fake_options.capacity.starts_queue = 3;
+    fake_options.capacity.starts_max = 1;
     rig_outside.preparing = &fake_profile;
     for (int i = 0; i < 4; i++)
         ask();
@@ -156,7 +156,7 @@ static void what_no_process_waits_for_is_dropped(void **state)
     ANSWERS("RequestWithdrawn");
     /* It takes no place from others either. */
     rig_outside.preparing = &fake_profile;
-    fake_options.starts_queue = 1;
+    fake_options.capacity.starts_queue = 1;
     ask_from(parts, "c", is_gone);
     ask();
     ANSWERS("GatewayBusy");

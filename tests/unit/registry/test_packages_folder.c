@@ -202,8 +202,8 @@ static void refuses_a_name_that_is_no_text(void **state)
     cleanup_options options_t *options = configure(true);
 
     (void) state;
-    free(options->packages_dir);
-    options->packages_dir = inside("a/\xff");
+    free(options->packages.dir);
+    options->packages.dir = inside("a/\xff");
     expect_refused(options, "UTF-8");
     assert_false(is_there("a/\xff"));
 }

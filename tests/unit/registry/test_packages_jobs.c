@@ -119,7 +119,7 @@ static void what_the_worker_gets(void **state)
                              .cooldown_ms = 7000,
                              .max_bytes = 8,
                              .max_files = 9};
-    fake_options.packages_uv = uv;
+    fake_options.packages.uv = uv;
     download_fakes_set_rules(
         "{\"deny\":[\"torch\"],\"cooldown\":3600,\"max_files\":5}", NULL);
     download_fakes.has_user = true;
@@ -143,7 +143,7 @@ static void what_the_worker_gets(void **state)
               "\"/p/sessions/t-aa1\", \"uid\": 7, \"uv\": \"/uv\", "
               "\"without\": [], \"work\": \"/p/work\"}");
     download_fakes_finish(0);
-    fake_options.packages_uv = NULL;
+    fake_options.packages.uv = NULL;
     download_fakes_ask("aa1", "list", "");
     assert_string_equal(
         json_string_value(json_object_get(download_fakes.workers[1].job, "uv")),

@@ -186,9 +186,9 @@ static void starts_no_member_while_clients_wait(void **state)
     is_zygote_ready = false;
     refill(&rig, 0, 0);
     is_zygote_ready = true;
-    fake_options.memory_reserve = UINT64_MAX;
+    fake_options.memory.reserve = UINT64_MAX;
     refill(&rig, 0, 0);
-    fake_options.memory_reserve = 0;
+    fake_options.memory.reserve = 0;
     refill(&rig, 0, 1);
     session_table_close(rig.table);
     refill(&rig, 0, 0);
@@ -297,7 +297,7 @@ static void gives_up_all_when_memory_is_short(void **state)
     (void) state;
     add(&rig, "b", 0, true);
     session_table_set_gone(rig.table, add(&rig, "c", 0, true), 0);
-    fake_options.memory_reserve = UINT64_MAX;
+    fake_options.memory.reserve = UINT64_MAX;
     pool_tick(rig.pool, 0);
     assert_string_equal(fake_said(), "b DELETE; a DELETE");
     assert_null(pool_find(rig.pool, &fake_profile));

@@ -38,7 +38,7 @@ static int prepare(void **state)
     fake_begin(state);
     fake_options.state_dir = state_dir;
     fake_options.runtime_dir = runtime_dir;
-    fake_options.sessions_max = 10;
+    fake_options.capacity.sessions_max = 10;
     memset(&registry_outside, 0, sizeof registry_outside);
     deeds_forget();
     return 0;

@@ -214,7 +214,7 @@ static void a_gateway_that_stops_replaces_nothing(void **state)
     cleanup_free char *path = write_file("c.json", PORTS("700"));
     session_entry_t *entry = add_external(parts, "old", path);
 
-    fake_options.starts_max = 0;
+    fake_options.capacity.starts_max = 0;
     ask_with(path);
     ask();
     session_table_close(parts->table);
@@ -233,7 +233,7 @@ static void a_replacement_counts_as_one_session(void **state)
     cleanup_free char *path = write_file("c.json", PORTS("700"));
     session_entry_t *entry = add_external(parts, "old", path);
 
-    fake_options.sessions_max = 2;
+    fake_options.capacity.sessions_max = 2;
     ask_with(path);
     ask();
     DID("start s1 for uid=7; launch s1");
@@ -283,7 +283,7 @@ static void without_a_queue_a_session_is_still_replaced(void **state)
     cleanup_free char *path = write_file("c.json", PORTS("700"));
     session_entry_t *entry = add_external(parts, "old", path);
 
-    fake_options.starts_queue = 0;
+    fake_options.capacity.starts_queue = 0;
     ask_with(path);
     SAID("old END");
     session_table_set_gone(parts->table, entry, rig_outside.now_ms);

@@ -192,14 +192,14 @@ static void looks_at_a_few_in_a_row(void **state)
 static void make_packages(void)
 {
     cleanup_free char *made = inside("p/sessions/" TOKEN);
-    options_t options = {.packages_dir = inside("p"), .state_dir = inside("s")};
+    options_t options = {.packages.dir = inside("p"), .state_dir = inside("s")};
     const packages_owners_t owners = {0};
     fault_t fault;
 
     assert_int_equal(packages_folder_new(&options, &owners, &packages, &fault),
                      0);
     assert_int_equal(path_make_folders(made, 0700, &fault), 0);
-    free(options.packages_dir);
+    free(options.packages.dir);
     free(options.state_dir);
 }
 

@@ -327,7 +327,7 @@ static void a_revival_needs_room(void **state)
     ANSWERS("TooManySessions");
     ask(session_api_on_revive, parts, "{\"id\":\"gone\"}");
     ANSWERS("");
-    fake_options.sessions_max = 3;
+    fake_options.capacity.sessions_max = 3;
     fake_add(parts->table, "gone2", FAKE_GONE, 0);
     ask(session_api_on_revive, parts, "{\"id\":\"gone2\"}");
     ANSWERS("TooManySessions");
