@@ -252,8 +252,8 @@ static void make_parts(session_t *self, session_spec_t *spec)
     self->spec = spec;
     self->processors = cpu_affinity_save();
     self->channels = (channels_t *) &fake_outside;
-    assert_int_equal(journal_open(journal, spec->journal_key,
-                                  &spec->journal_options, &self->journal, &torn,
+    assert_int_equal(journal_open(journal, spec->journal.key,
+                                  &spec->journal.options, &self->journal, &torn,
                                   &fault),
                      0);
     self->timers = timers_new(NULL, no_handlers, self);

@@ -104,8 +104,8 @@ static bool sees_packages(const session_spec_t *spec)
 {
     const char *shown = spec->profile->packages.shown;
 
-    return shown && spec->packages_shown
-           && strcmp(shown, spec->packages_shown) == 0;
+    return shown && spec->packages.shown
+           && strcmp(shown, spec->packages.shown) == 0;
 }
 
 static session_entry_t *make_entry(const session_spec_t *spec, bool is_start,
@@ -123,7 +123,7 @@ static session_entry_t *make_entry(const session_spec_t *spec, bool is_start,
         entry->environment = json_loads(spec->environment, 0, NULL);
     download_rules_make(spec->profile, &spec->asked.downloads, &entry->rules);
     if (entry->rules.has_packages)
-        memcpy(entry->packages, spec->packages, sizeof entry->packages);
+        memcpy(entry->packages, spec->packages.token, sizeof entry->packages);
     entry->sees_packages = sees_packages(spec);
     entry->launch.preinstalled = mem_text(spec->process.preinstalled);
     entry->connection_file = mem_text(spec->connection_file);

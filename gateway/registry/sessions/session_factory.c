@@ -38,7 +38,7 @@ void session_factory_fill_settings(const registry_parts_t *parts,
 {
     const options_t *options = parts->options;
 
-    spec->cgroups = parts->cgroups;
+    spec->group.tree = parts->cgroups;
     spec->is_lent = options->users.lends_subids;
     spec->times.grace_ms = options->times.interrupt_grace_ms;
     spec->times.output_timeout_ms = options->times.output_timeout_ms;
@@ -48,13 +48,13 @@ void session_factory_fill_settings(const registry_parts_t *parts,
     spec->bounds.memory = parts->memory;
     spec->bounds.subscriber_bytes = options->subscribers.bytes;
     spec->bounds.subscriber_patience_ms = options->subscribers.patience_ms;
-    spec->journal_options = (journal_options_t){
+    spec->journal.options = (journal_options_t){
         .bytes_max = spec->limits.journal_bytes, .spill_min = options->spill};
-    memcpy(spec->journal_key, parts->journal_key, sizeof spec->journal_key);
+    memcpy(spec->journal.key, parts->journal_key, sizeof spec->journal.key);
     /* A session from before its profile had an index gets a token, too; its
      * kernel has it from its next start on (sees_packages). */
-    if (spec->profile->packages.index && !spec->packages[0])
-        packages_token_make(spec->packages);
+    if (spec->profile->packages.index && !spec->packages.token[0])
+        packages_token_make(spec->packages.token);
 }
 
 static void make_id(char ret_id[SESSION_ID_MAX])

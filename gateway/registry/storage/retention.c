@@ -120,7 +120,7 @@ static int move_aside(const retention_t *self, const char *id,
 
     if (r < 0)
         return r;
-    packages_folder_discard(self->packages, spec->packages);
+    packages_folder_discard(self->packages, spec->packages.token);
     return rename_aside(self, folder, target, fault);
 }
 

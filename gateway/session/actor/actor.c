@@ -182,7 +182,7 @@ static void take_kernel(session_t *self)
     session_state_step(self->state, STATE_ON_WANT_NOTHING);
     if (session_state_is(self->state, PHASE_STARTING)) {
         launch_await_ready(self);
-    } else if (self->spec->is_seeding) {
+    } else if (self->spec->seed.is_running) {
         seed_runner_stop(self->seed);
         shutdown_begin(self, true);
     } else {
@@ -237,7 +237,7 @@ static int begin(session_t *self, fault_t *fault)
     if (r < 0)
         return r;
     channels_watch(self->channels, audit_events_bad_message, self->audit);
-    r = journal_open(folder, spec->journal_key, &spec->journal_options,
+    r = journal_open(folder, spec->journal.key, &spec->journal.options,
                      &self->journal, &torn, fault);
     if (r < 0)
         return r;

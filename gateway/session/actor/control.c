@@ -55,8 +55,8 @@ static void on_launching(session_t *self, session_command_t *command)
     spec->process.host_uid = launching->host_uid;
     spec->process.init_uid = launching->init_uid;
     spec->process.has_ids = true;
-    free(spec->packages_shown);
-    spec->packages_shown = take_ptr(launching->packages);
+    free(spec->packages.shown);
+    spec->packages.shown = take_ptr(launching->packages);
     free(spec->process.preinstalled);
     spec->process.preinstalled = take_ptr(launching->preinstalled);
     launch_begin(self, take_fd(&launching->status_fd),

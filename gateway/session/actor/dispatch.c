@@ -189,12 +189,12 @@ static request_t *next_seed_cell(session_t *self)
 
 static void next(session_t *self)
 {
-    while ((request_queue_size(self->requests) || self->spec->is_seeding)
+    while ((request_queue_size(self->requests) || self->spec->seed.is_running)
            && session_state_is(self->state, PHASE_IDLE)
            && session_state_is_greeted(self->state)
            && session_state_service(self->state) != SERVICE_DRAINING
            && flow_control_may_take(self)) {
-        request_t *request = self->spec->is_seeding
+        request_t *request = self->spec->seed.is_running
                                  ? next_seed_cell(self)
                                  : request_queue_pop(self->requests);
 
@@ -263,7 +263,8 @@ static void judge_seed(session_t *self, jspan_t content)
 {
     char text[200];
 
-    if (!self->spec->is_seeding || !session_state_is(self->state, PHASE_IDLE))
+    if (!self->spec->seed.is_running
+        || !session_state_is(self->state, PHASE_IDLE))
         return;
     switch (seed_runner_judge(self->seed, content, text)) {
     case SEED_RUNNER_GOES_ON:

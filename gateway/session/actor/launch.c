@@ -106,7 +106,7 @@ void launch_on_seed(void *session)
 {
     session_t *self = session;
 
-    if (self->spec->is_seeding)
+    if (self->spec->seed.is_running)
         stop_begin(self, END_REASON_LAUNCH,
                    "cell %zu of the seed still ran after %g s "
                    "(profile/%s/seed_timeout is for all of them)",

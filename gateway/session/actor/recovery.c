@@ -221,7 +221,7 @@ int recovery_read(session_t *self, fault_t *fault)
     journal_record_t record;
     int64_t last_us = 0;
     int r =
-        journal_reader_new(folder, self->spec->journal_key, 0, &reader, fault);
+        journal_reader_new(folder, self->spec->journal.key, 0, &reader, fault);
 
     self->recovery = mem_new(sizeof *self->recovery);
     if (r < 0)

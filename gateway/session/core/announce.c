@@ -57,7 +57,7 @@ void announce_state(session_t *self)
     /* Idle and busy are in `status` messages, up to a thousand times a second.
      */
     if (self->announced_phase == phase
-        || ((self->spec->is_seeding || was_at_work)
+        || ((self->spec->seed.is_running || was_at_work)
             && session_state_is_at_work(self->state)))
         return;
     self->announced_phase = phase;

@@ -83,7 +83,7 @@ static json_t *describe_walls(const session_spec_t *spec)
     return json_pack("{s:s,s:I,s:s,s:o,s:i,s:o}", "posture",
                      spec->is_adopted ? "adopted" : "ok", "host_uid",
                      (json_int_t) spec->process.host_uid, "cgroup",
-                     spec->cgroup ? spec->cgroup : "", "namespaces",
+                     spec->group.name ? spec->group.name : "", "namespaces",
                      describe_namespaces(spec->process.pid), "landlock_abi",
                      sandbox_landlock_abi(), "without", without);
 }

@@ -67,7 +67,7 @@ static void replay(session_t *self, request_t *request)
     bool is_known = false;
     fault_t fault;
 
-    if (journal_reader_new(folder, self->spec->journal_key, 0, &reader, &fault)
+    if (journal_reader_new(folder, self->spec->journal.key, 0, &reader, &fault)
         < 0)
         return;
     while (journal_reader_next(reader, &record, &fault) == 1) {

@@ -23,7 +23,7 @@ static void set_time(json_t *object, const char *key, int64_t wall_us)
 /* Returns the phase to show: a session whose seed runs is not ready. */
 static session_phase_t shown_phase(const session_t *self)
 {
-    return self->spec->is_seeding && session_state_is_at_work(self->state)
+    return self->spec->seed.is_running && session_state_is_at_work(self->state)
                ? PHASE_STARTING
                : session_state_phase(self->state);
 }

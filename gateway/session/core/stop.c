@@ -82,6 +82,7 @@ bool stop_wants_relaunch(const session_t *self)
         break;
     }
     /* A seed that ended its kernel would do so again. */
-    return self->spec->restarts && self->info.size && !self->spec->is_seeding
+    return self->spec->restarts && self->info.size
+           && !self->spec->seed.is_running
            && end_cause_permits_restart(&self->cause);
 }

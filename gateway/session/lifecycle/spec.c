@@ -60,8 +60,8 @@ void session_spec_destroy(session_spec_t **self_p)
     free(self->asker);
     free(self->connection_file);
     free(self->end.detail);
-    free(self->cgroup);
-    free(self->packages_shown);
+    free(self->group.name);
+    free(self->packages.shown);
     free(self->process.preinstalled);
     connection_file_clear(&self->connection);
     free(self);
@@ -82,7 +82,7 @@ void session_spec_destroy(session_spec_t **self_p)
     X(init_uid, process.init_uid)                                              \
     X(holder_pid, holder.pid)                                                  \
     X(holder_start_time, holder.start_time)                                    \
-    X(seed_count, seed_count)                                                  \
+    X(seed_count, seed.count)                                                  \
     X(subscribers, subscribers)                                                \
     X(ended_us, end.ended_us)
 
@@ -97,8 +97,8 @@ void session_spec_destroy(session_spec_t **self_p)
     X(packages_asked, asked.downloads.packages)                                \
     X(fetch_asked, asked.downloads.fetch)                                      \
     X(connection_file, connection_file)                                        \
-    X(cgroup, cgroup)                                                          \
-    X(packages_shown, packages_shown)                                          \
+    X(cgroup, group.name)                                                      \
+    X(packages_shown, packages.shown)                                          \
     X(preinstalled, process.preinstalled)                                      \
     X(detail, end.detail)
 
@@ -124,13 +124,14 @@ int session_spec_write(const session_spec_t *self, fault_t *fault)
     json_object_set_new(object, "external", json_boolean(self->is_external));
     json_object_set_new(object, "has_ids", json_boolean(self->process.has_ids));
     json_object_set_new(object, "pooled", json_boolean(self->is_pooled));
-    json_object_set_new(object, "seeding", json_boolean(self->is_seeding));
+    json_object_set_new(object, "seeding", json_boolean(self->seed.is_running));
     json_object_set_new(object, "restarts", json_boolean(self->restarts));
     json_object_set_new(object, "kernel_session",
                         json_string(self->kernel_session));
     json_object_set_new(object, "reason", json_string(self->end.reason));
-    if (self->packages[0])
-        json_object_set_new(object, "packages", json_string(self->packages));
+    if (self->packages.token[0])
+        json_object_set_new(object, "packages",
+                            json_string(self->packages.token));
     text = json_dumps(object, JSON_INDENT(1));
     return file_alternate(path, spare, 0600, text, strlen(text), fault);
 }
@@ -182,13 +183,14 @@ int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
     copy_text(self->kernel_session, sizeof self->kernel_session, object,
               "kernel_session");
     copy_text(self->end.reason, sizeof self->end.reason, object, "reason");
-    copy_text(self->packages, sizeof self->packages, object, "packages");
-    if (!packages_token_is_valid(self->packages))
-        self->packages[0] = '\0';
+    copy_text(self->packages.token, sizeof self->packages.token, object,
+              "packages");
+    if (!packages_token_is_valid(self->packages.token))
+        self->packages.token[0] = '\0';
     self->is_external = json_is_true(json_object_get(object, "external"));
     self->process.has_ids = json_is_true(json_object_get(object, "has_ids"));
     self->is_pooled = json_is_true(json_object_get(object, "pooled"));
-    self->is_seeding = json_is_true(json_object_get(object, "seeding"));
+    self->seed.is_running = json_is_true(json_object_get(object, "seeding"));
     self->restarts = json_is_true(json_object_get(object, "restarts"));
     self->state_folder = mem_text(state_folder);
     self->is_adopted = true;

@@ -67,6 +67,32 @@ typedef struct {
     download_wishes_t downloads; /* its own rules for packages and fetches */
 } session_wishes_t;
 
+/* The packages that a session has besides those of its Python. */
+typedef struct {
+    char token[PACKAGES_TOKEN_SIZE]; /* names its folder of them; empty: it has
+                                        none yet */
+    char *shown; /* owned; the folder of packages that its kernel was started
+                    with, or NULL */
+} session_packages_t;
+
+/* The cells of its profile's seed. */
+typedef struct {
+    uint64_t count;  /* that it has run */
+    bool is_running; /* its kernel runs them: no client has it */
+} session_seed_t;
+
+/* The control group of its kernel. */
+typedef struct {
+    const cgroups_t *tree; /* borrowed from the registry */
+    char *name;            /* owned; NULL: there is no group */
+} session_group_t;
+
+/* How its journal is written. */
+typedef struct {
+    journal_options_t options;
+    uint8_t key[LOG_KEY_SIZE];
+} session_journal_t;
+
 /* All settings of a session; owned by its actor once it runs. */
 typedef struct {
     char id[SESSION_ID_MAX];
@@ -78,27 +104,22 @@ typedef struct {
     char *environment;        /* owned; of its kernels: JSON text, or NULL */
     session_wishes_t asked;
     profile_limits_t limits; /* the profile's, lowered by those asked for */
-    char packages[PACKAGES_TOKEN_SIZE]; /* of its packages; empty: none yet */
-    char *packages_shown;  /* owned; the folder of packages that its kernel was
-                              started with, or NULL */
+    session_packages_t packages;
     char *connection_file; /* owned; written, or given by the caller */
     char *asker;           /* owned; the client that wanted the session, for
                               the audit log; NULL: the gateway; not on disk */
     bool is_external;      /* connection_file was given: `hearth kernel` */
     bool is_pooled;        /* no client has it yet; ended, not taken over */
     bool is_lent;          /* its user is from /etc/subuid */
-    uint64_t seed_count;   /* cells of its profile's seed that it has run */
-    bool is_seeding;       /* its kernel runs the seed: no client has it */
+    session_seed_t seed;
     connection_file_t connection; /* ports 0: chosen; the secret is owned */
     session_times_t times;
     session_bounds_t bounds;
-    bool restarts;            /* a kernel that dies is replaced */
-    uint64_t epoch;           /* gateways that served this session, this one
-                                 included */
-    const cgroups_t *cgroups; /* borrowed from the registry */
-    char *cgroup;             /* owned; the kernel's group, or NULL */
-    journal_options_t journal_options;
-    uint8_t journal_key[LOG_KEY_SIZE];
+    bool restarts;  /* a kernel that dies is replaced */
+    uint64_t epoch; /* gateways that served this session, this one
+                       included */
+    session_group_t group;
+    session_journal_t journal;
     bool is_adopted; /* the session of an earlier gateway */
     session_process_t process;
     holder_id_t holder;      /* the session ends with it */

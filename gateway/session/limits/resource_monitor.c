@@ -79,17 +79,17 @@ void resource_monitor_begin(resource_monitor_t *self, const char *name)
     cgroup_t *group = NULL;
     fault_t fault;
 
-    free(take_ptr(spec->cgroup));
-    spec->cgroup = *name ? mem_text(name) : NULL;
-    if (spec->cgroup
-        && cgroup_open(spec->cgroups, spec->cgroup, &group, &fault) < 0)
+    free(take_ptr(spec->group.name));
+    spec->group.name = *name ? mem_text(name) : NULL;
+    if (spec->group.name
+        && cgroup_open(spec->group.tree, spec->group.name, &group, &fault) < 0)
         log_error("session=%s %s", spec->id, fault.text);
     take_group(self, group);
 }
 
 void resource_monitor_adopt(resource_monitor_t *self)
 {
-    cleanup_free char *name = take_ptr(self->spec->cgroup);
+    cleanup_free char *name = take_ptr(self->spec->group.name);
     cgroup_limits_t limits = profile_group_limits(&self->spec->limits);
     fault_t fault;
 
@@ -101,7 +101,7 @@ void resource_monitor_adopt(resource_monitor_t *self)
 char *resource_monitor_end(resource_monitor_t *self)
 {
     cgroup_t *group = take_ptr(self->group);
-    cleanup_free char *name = take_ptr(self->spec->cgroup);
+    cleanup_free char *name = take_ptr(self->spec->group.name);
     fault_t fault;
     int r;
 

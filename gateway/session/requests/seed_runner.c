@@ -42,16 +42,16 @@ bool seed_runner_begin(seed_runner_t *self)
 {
     if (!self->spec->profile->seed_cells)
         return false;
-    self->spec->is_seeding = true;
+    self->spec->seed.is_running = true;
     self->begun = 0;
     for (size_t i = 0; cell(self, i); i++)
-        self->spec->seed_count++;
+        self->spec->seed.count++;
     return true;
 }
 
 void seed_runner_stop(seed_runner_t *self)
 {
-    self->spec->is_seeding = false;
+    self->spec->seed.is_running = false;
 }
 
 /* Returns a number for a seed's cell. A kernel accepts ascending numbers, and
@@ -63,7 +63,7 @@ static uint64_t next_number(const seed_runner_t *self)
 
     while (cell(self, self->begun + left))
         left++;
-    return self->spec->seed_count - left + 1;
+    return self->spec->seed.count - left + 1;
 }
 
 static void write_content(const char *code, buffer_t *out)

@@ -69,7 +69,7 @@ static void leave_with(const char *id, int64_t ended_us, const char *token)
     fault_t fault;
 
     snprintf(spec->id, sizeof spec->id, "%s", id);
-    snprintf(spec->packages, sizeof spec->packages, "%s", token);
+    snprintf(spec->packages.token, sizeof spec->packages.token, "%s", token);
     spec->profile = &fake_profile;
     spec->name = mem_text(id);
     spec->state_folder = session_state_folder(folder, id);

@@ -75,7 +75,7 @@ static void fill(const registry_parts_t *parts, const char *index,
 {
     fake_profile.packages.index = (char *) (uintptr_t) index;
     *spec = (session_spec_t){.profile = &fake_profile};
-    snprintf(spec->packages, sizeof spec->packages, "%s", token);
+    snprintf(spec->packages.token, sizeof spec->packages.token, "%s", token);
     session_factory_fill_settings(parts, spec);
     fake_profile.packages.index = NULL;
 }
@@ -87,16 +87,16 @@ static void a_session_with_an_index_has_a_token_and_keeps_it(void **state)
     session_spec_t one, other;
 
     fill(parts, NULL, "", &one);
-    assert_string_equal(one.packages, "");
+    assert_string_equal(one.packages.token, "");
     fill(parts, "https://a.example/", "", &one);
     fill(parts, "https://a.example/", "", &other);
-    assert_true(packages_token_is_valid(one.packages));
-    assert_true(packages_token_is_valid(other.packages));
-    assert_string_not_equal(one.packages, other.packages);
+    assert_true(packages_token_is_valid(one.packages.token));
+    assert_true(packages_token_is_valid(other.packages.token));
+    assert_string_not_equal(one.packages.token, other.packages.token);
     fill(parts, "https://a.example/", token, &one);
-    assert_string_equal(one.packages, token);
+    assert_string_equal(one.packages.token, token);
     fill(parts, NULL, token, &one); /* what it has is removed with it */
-    assert_string_equal(one.packages, token);
+    assert_string_equal(one.packages.token, token);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_begin, rig_end)

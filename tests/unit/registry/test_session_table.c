@@ -127,7 +127,7 @@ static bool sees(const char *was_shown, const char *shown)
 
     fake_profile.packages.shown = folder;
     spec->profile = &fake_profile;
-    spec->packages_shown = mem_text(was_shown);
+    spec->packages.shown = mem_text(was_shown);
     assert_int_equal(session_table_add(table, &spec, false, 0, &entry, &fault),
                      0);
     is_seen = entry->sees_packages;

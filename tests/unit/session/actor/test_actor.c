@@ -464,7 +464,7 @@ static void is_restarted(session_t *self)
 static void a_seed_that_was_interrupted_begins_anew(void **state)
 {
     (void) state;
-    spec->is_seeding = true;
+    spec->seed.is_running = true;
     run(is_restarted);
 }
 

@@ -379,7 +379,7 @@ static void the_seed_runs_before_any_client(void **state)
     DID("iopub idle; READY; kernel EXECUTE; "
         "audit session_start ok by gateway; audit cell_start ok by client=me; "
         "iopub busy; iopub execute_input");
-    assert_false(self->spec->is_seeding);
+    assert_false(self->spec->seed.is_running);
 }
 
 static void a_seed_that_fails_ends_the_session(void **state)

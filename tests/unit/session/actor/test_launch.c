@@ -59,9 +59,9 @@ static void a_launch_says_which_packages_the_kernel_sees(void **state)
 
     made->launching.packages = mem_text("/p/sessions");
     take(self, made);
-    assert_string_equal(self->spec->packages_shown, "/p/sessions");
+    assert_string_equal(self->spec->packages.shown, "/p/sessions");
     launching(self);
-    assert_null(self->spec->packages_shown);
+    assert_null(self->spec->packages.shown);
 }
 
 /* Until it is handed out, no client has it. */

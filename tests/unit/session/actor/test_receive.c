@@ -352,7 +352,7 @@ static char *last_record(session_t *self)
     char *text = NULL;
     fault_t fault;
 
-    assert_int_equal(journal_reader_new(folder, self->spec->journal_key,
+    assert_int_equal(journal_reader_new(folder, self->spec->journal.key,
                                         journal_last_seq(self->journal) - 1,
                                         &reader, &fault),
                      0);

@@ -375,9 +375,9 @@ static void a_fresh_kernel_begins_anew(void **state)
     assert_int_equal(file_read(session_file, 1 << 20, &saved, &fault), 0);
     assert_non_null(strstr((const char *) saved.data, "\"pid\": 0,"));
     /* A seed that was under way begins again. */
-    self->spec->is_seeding = true;
+    self->spec->seed.is_running = true;
     termination_relaunch(self);
-    assert_false(self->spec->is_seeding);
+    assert_false(self->spec->seed.is_running);
 }
 
 /* A zygote that is out of date is reported, whichever comes first: the fault of

@@ -126,7 +126,7 @@ static void a_session_with_a_seed_is_not_ready(void **state)
     session_t *self = *state;
     json_auto_t *seeding = NULL, *stopping = NULL;
 
-    self->spec->is_seeding = true;
+    self->spec->seed.is_running = true;
     seeding = session_info_of(self);
     assert_string_equal(text(seeding, "state"), "starting");
     session_state_step(self->state, STATE_ON_STOP);
@@ -157,10 +157,10 @@ static void frontends_learn_each_state_once(void **state)
     session_state_step(self->state, STATE_ON_RELAUNCH);
     announce_state(self);
     session_state_step(self->state, STATE_ON_READY);
-    self->spec->is_seeding = true;
+    self->spec->seed.is_running = true;
     announce_state(self);
     DID("state starting");
-    self->spec->is_seeding = false;
+    self->spec->seed.is_running = false;
     announce_state(self);
     DID("state idle");
 }

@@ -187,7 +187,7 @@ static void the_start_names_the_walls_in_force(void **state)
     HAS("\"without\":[]", "session_start");
     HAS("\"name\":\"a name\"", "session_start");
     spec->is_adopted = true;
-    spec->cgroup = mem_text("g.1");
+    spec->group.name = mem_text("g.1");
     spec->asked.downloads.packages = mem_text("{\"deny\":[\"torch\"]}");
     spec->asked.downloads.fetch = mem_text("{\"allow\":[]}");
     spec->asker = mem_text("uid=7");

@@ -148,9 +148,9 @@ static void a_kernel_is_replaced_by_the_profile(void **state)
     assert_false(stop_wants_relaunch(self));
     make_ready(self);
     assert_true(stop_wants_relaunch(self));
-    spec.is_seeding = true;
+    spec.seed.is_running = true;
     assert_false(stop_wants_relaunch(self));
-    spec.is_seeding = false;
+    spec.seed.is_running = false;
     spec.restarts = false;
     assert_false(stop_wants_relaunch(self));
     spec.restarts = true;

@@ -69,8 +69,8 @@ static void expect_all(const session_spec_t *spec)
     assert_string_equal(spec->asked.downloads.packages, "{1}");
     assert_string_equal(spec->asked.downloads.fetch, "{2}");
     assert_string_equal(spec->connection_file, "/c");
-    assert_string_equal(spec->cgroup, "g");
-    assert_string_equal(spec->packages_shown, "/p");
+    assert_string_equal(spec->group.name, "g");
+    assert_string_equal(spec->packages.shown, "/p");
     assert_int_equal(spec->times.created_us, 1);
     assert_int_equal(spec->times.asked_us, 9);
     assert_int_equal(spec->times.idle_timeout_ms, 2);
@@ -81,15 +81,16 @@ static void expect_all(const session_spec_t *spec)
     assert_int_equal(spec->process.start_time, 7);
     assert_int_equal(spec->process.host_uid, 8);
     assert_int_equal(spec->process.init_uid, 9);
-    assert_int_equal(spec->seed_count, 10);
+    assert_int_equal(spec->seed.count, 10);
     assert_int_equal(spec->subscribers, 11);
     assert_int_equal(spec->end.ended_us, 12);
     assert_string_equal(spec->end.reason, "idle");
     assert_string_equal(spec->end.detail, "d");
     assert_string_equal(spec->kernel_session, "k");
-    assert_string_equal(spec->packages, "0123456789abcdef0123456789abcdef");
+    assert_string_equal(spec->packages.token,
+                        "0123456789abcdef0123456789abcdef");
     assert_true(spec->is_external && spec->process.has_ids && spec->is_pooled
-                && spec->is_seeding && spec->restarts);
+                && spec->seed.is_running && spec->restarts);
     assert_true(spec->is_adopted);
 }
 
@@ -202,7 +203,7 @@ static void a_name_that_is_no_token_is_not_taken(void **state)
 
         write_file(text);
         assert_int_equal(session_spec_read(folder, &spec, &profile, &fault), 0);
-        assert_string_equal(spec->packages, "");
+        assert_string_equal(spec->packages.token, "");
     }
 }
 

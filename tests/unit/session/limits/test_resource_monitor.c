@@ -297,7 +297,7 @@ static void a_group_is_watched_until_the_end(void **state)
     cleanup_free char *left = NULL;
 
     assert_ptr_equal(resource_monitor_group(*state), &fake_group);
-    assert_string_equal(spec.cgroup, "g");
+    assert_string_equal(spec.group.name, "g");
     assert_int_equal(resource_monitor_base_ms(*state), 1000);
     resource_monitor_rest(*state);
     assert_int_equal(fake_group.rests, 1);
@@ -308,7 +308,7 @@ static void a_group_is_watched_until_the_end(void **state)
     assert_int_equal(fake_group.removals, 1);
     assert_int_equal(fake_group.destroyed, 1);
     assert_null(resource_monitor_group(*state));
-    assert_null(spec.cgroup);
+    assert_null(spec.group.name);
     assert_null(resource_monitor_end(*state));
     assert_int_equal(fake_group.kills, 1);
 }
@@ -318,7 +318,7 @@ static void a_missing_group_is_no_error(void **state)
     fake_group.is_there = false;
     resource_monitor_begin(*state, "h");
     assert_null(resource_monitor_group(*state));
-    assert_string_equal(spec.cgroup, "h");
+    assert_string_equal(spec.group.name, "h");
     resource_monitor_adopt(*state);
     assert_int_equal(fake_group.limits, 0);
 }
@@ -326,7 +326,7 @@ static void a_missing_group_is_no_error(void **state)
 static void the_limits_of_an_adopted_group_are_set_again(void **state)
 {
     resource_monitor_adopt(*state);
-    assert_string_equal(spec.cgroup, "g");
+    assert_string_equal(spec.group.name, "g");
     assert_int_equal(fake_group.limits, 1);
     fake_group.cannot_limit = true; /* logged */
     resource_monitor_adopt(*state);

@@ -26,7 +26,7 @@ static void a_profile_without_a_seed_runs_no_cells(void **state)
 
     (void) state;
     assert_false(seed_runner_begin(self));
-    assert_false(spec.is_seeding);
+    assert_false(spec.seed.is_running);
 }
 
 static void expect_next(seed_runner_t *self, uint64_t number,
@@ -54,18 +54,18 @@ static void runs_all_cells_of_the_seed(void **state)
 
     (void) state;
     assert_true(seed_runner_begin(self));
-    assert_true(spec.is_seeding);
-    assert_int_equal(spec.seed_count, 2);
+    assert_true(spec.seed.is_running);
+    assert_int_equal(spec.seed.count, 2);
     expect_next(self, 1, "{\"code\":\"a = 1\",");
     assert_int_equal(seed_runner_cell(self), 1);
     assert_int_equal(seed_runner_judge(self, json("{\"status\":\"ok\"}"), text),
                      SEED_RUNNER_GOES_ON);
     expect_next(self, 2, "{\"code\":\"b = \\\"2\\\"\",");
     assert_null(seed_runner_next(self));
-    assert_true(spec.is_seeding);
+    assert_true(spec.seed.is_running);
     assert_int_equal(seed_runner_judge(self, json("{\"status\":\"ok\"}"), text),
                      SEED_RUNNER_DONE);
-    assert_false(spec.is_seeding);
+    assert_false(spec.seed.is_running);
 }
 
 static void the_next_kernel_begins_with_new_numbers(void **state)
@@ -77,9 +77,9 @@ static void the_next_kernel_begins_with_new_numbers(void **state)
     assert_true(seed_runner_begin(self));
     expect_next(self, 1, "{\"code\":\"a = 1\",");
     seed_runner_stop(self);
-    assert_false(spec.is_seeding);
+    assert_false(spec.seed.is_running);
     assert_true(seed_runner_begin(self));
-    assert_int_equal(spec.seed_count, 4);
+    assert_int_equal(spec.seed.count, 4);
     expect_next(self, 3, "{\"code\":\"a = 1\",");
     expect_next(self, 4, "{\"code\":\"b = \\\"2\\\"\",");
 }
