@@ -266,18 +266,18 @@ static void make_parts(session_t *self, session_spec_t *spec)
     self->link = kernel_link_new(NULL, &no_ops, self);
     self->requests = request_queue_new(spec->epoch);
     self->processes = processes_new();
-    self->monitor = resource_monitor_new(spec);
+    self->limits.monitor = resource_monitor_new(spec);
     self->audit = audit_events_new(spec);
-    self->seed = seed_runner_new(spec);
-    self->revival = revive_new();
+    self->start.seed = seed_runner_new(spec);
+    self->start.revival = revive_new();
     self->tools.providers = tool_providers_new(spec->times.tool_grace_ms);
     self->tools.calls = tool_calls_new(&spec->limits);
     self->interrupt = interrupt_new(spec->times.grace_ms);
-    self->backpressure = backpressure_new(spec->bounds.subscriber_bytes,
+    self->limits.backpressure = backpressure_new(
+        spec->bounds.subscriber_bytes, spec->bounds.subscriber_patience_ms);
+    self->limits.memory = held_memory_new(spec->bounds.memory,
                                           spec->bounds.subscriber_patience_ms);
-    self->memory = held_memory_new(spec->bounds.memory,
-                                   spec->bounds.subscriber_patience_ms);
-    self->output_limit = output_limit_new(&spec->limits, "profile python");
+    self->limits.output = output_limit_new(&spec->limits, "profile python");
     self->merge = stream_merge_new();
     self->unlogged = unlogged_replies_new(folder);
 }
@@ -286,17 +286,17 @@ static void destroy_parts(session_t *self)
 {
     unlogged_replies_destroy(&self->unlogged);
     stream_merge_destroy(&self->merge);
-    output_limit_destroy(&self->output_limit);
-    held_memory_destroy(&self->memory);
-    backpressure_destroy(&self->backpressure);
+    output_limit_destroy(&self->limits.output);
+    held_memory_destroy(&self->limits.memory);
+    backpressure_destroy(&self->limits.backpressure);
     interrupt_destroy(&self->interrupt);
     tool_calls_destroy(&self->tools.calls);
     tool_recording_destroy(&self->tools.recording);
     tool_providers_destroy(&self->tools.providers);
-    revive_destroy(&self->revival);
-    seed_runner_destroy(&self->seed);
+    revive_destroy(&self->start.revival);
+    seed_runner_destroy(&self->start.seed);
     audit_events_destroy(&self->audit);
-    resource_monitor_destroy(&self->monitor);
+    resource_monitor_destroy(&self->limits.monitor);
     request_queue_destroy(&self->requests);
     kernel_link_destroy(&self->link);
     processes_destroy(&self->processes);
@@ -310,7 +310,7 @@ static void destroy_parts(session_t *self)
     recovery_destroy(&self->recovery);
     buffer_reset(&self->info);
     buffer_reset(&self->deletions);
-    free(self->no_start);
+    free(self->start.hindrance);
 }
 
 int fake_session_begin(void **state)

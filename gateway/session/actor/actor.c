@@ -183,7 +183,7 @@ static void take_kernel(session_t *self)
     if (session_state_is(self->state, PHASE_STARTING)) {
         launch_await_ready(self);
     } else if (self->spec->seed.is_running) {
-        seed_runner_stop(self->seed);
+        seed_runner_stop(self->start.seed);
         shutdown_begin(self, true);
     } else {
         launch_check_adopted(self);
@@ -292,11 +292,11 @@ static void make_limits(session_t *self)
                            : mem_format("profile %s", spec->profile->name);
 
     self->interrupt = interrupt_new(spec->times.grace_ms);
-    self->backpressure = backpressure_new(spec->bounds.subscriber_bytes,
+    self->limits.backpressure = backpressure_new(
+        spec->bounds.subscriber_bytes, spec->bounds.subscriber_patience_ms);
+    self->limits.memory = held_memory_new(spec->bounds.memory,
                                           spec->bounds.subscriber_patience_ms);
-    self->memory = held_memory_new(spec->bounds.memory,
-                                   spec->bounds.subscriber_patience_ms);
-    self->output_limit = output_limit_new(&spec->limits, source);
+    self->limits.output = output_limit_new(&spec->limits, source);
     self->merge = stream_merge_new();
     self->unlogged = unlogged_replies_new(spec->state_folder);
 }
@@ -317,10 +317,10 @@ static session_t *session_new(zsock_t *pipe, session_spec_t *spec)
     self->link = kernel_link_new(self->loop, &link_ops, self);
     self->requests = request_queue_new(spec->epoch);
     self->processes = processes_new();
-    self->monitor = resource_monitor_new(spec);
+    self->limits.monitor = resource_monitor_new(spec);
     self->audit = audit_events_new(spec);
-    self->seed = seed_runner_new(spec);
-    self->revival = revive_new();
+    self->start.seed = seed_runner_new(spec);
+    self->start.revival = revive_new();
     self->tools.providers = tool_providers_new(spec->times.tool_grace_ms);
     self->tools.calls = tool_calls_new(&spec->limits);
     make_limits(self);
@@ -333,9 +333,9 @@ static void destroy_limits(session_t *self)
 {
     unlogged_replies_destroy(&self->unlogged);
     stream_merge_destroy(&self->merge);
-    output_limit_destroy(&self->output_limit);
-    held_memory_destroy(&self->memory);
-    backpressure_destroy(&self->backpressure);
+    output_limit_destroy(&self->limits.output);
+    held_memory_destroy(&self->limits.memory);
+    backpressure_destroy(&self->limits.backpressure);
     interrupt_destroy(&self->interrupt);
 }
 
@@ -348,7 +348,7 @@ static void session_destroy(session_t **self_p)
     announce_start(self);
     kernel_link_destroy(&self->link);
     processes_destroy(&self->processes);
-    resource_monitor_destroy(&self->monitor);
+    resource_monitor_destroy(&self->limits.monitor);
     audit_events_destroy(&self->audit);
     request_queue_destroy(&self->requests);
     zloop_destroy(&self->loop);
@@ -361,16 +361,16 @@ static void session_destroy(session_t **self_p)
     channels_destroy(&self->channels);
     destroy_limits(self);
     recovery_destroy(&self->recovery);
-    revive_destroy(&self->revival);
+    revive_destroy(&self->start.revival);
     tool_calls_destroy(&self->tools.calls);
     tool_recording_destroy(&self->tools.recording);
     buffer_reset(&self->tools.missing);
     tool_providers_destroy(&self->tools.providers);
-    seed_runner_destroy(&self->seed);
+    seed_runner_destroy(&self->start.seed);
     session_state_destroy(&self->state);
     buffer_reset(&self->info);
     buffer_reset(&self->deletions);
-    free(self->no_start);
+    free(self->start.hindrance);
     session_spec_destroy(&self->spec);
     free(self);
     *self_p = NULL;

@@ -361,8 +361,8 @@ static void on_forget(session_t *self, session_command_t *command)
 
 static void on_no_start(session_t *self, session_command_t *command)
 {
-    free(self->no_start);
-    self->no_start = *command->text ? take_ptr(command->text) : NULL;
+    free(self->start.hindrance);
+    self->start.hindrance = *command->text ? take_ptr(command->text) : NULL;
 }
 
 static void (*const handlers[SESSION_COMMANDS])(session_t *self,

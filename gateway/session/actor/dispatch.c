@@ -126,7 +126,7 @@ static void begin_cell(session_t *self, const request_t *request)
 
     monitoring_cell_begin(self);
     timers_stop(self->timers, TIMER_IDLE);
-    output_limit_begin_cell(self->output_limit,
+    output_limit_begin_cell(self->limits.output,
                             request_queue_next_count(self->requests));
     if (limit)
         timers_start(self->timers, TIMER_CELL,
@@ -171,7 +171,7 @@ void dispatch_start(session_t *self, request_t **request_p)
 /* Returns the seed's next cell, which is then in the journal. */
 static request_t *next_seed_cell(session_t *self)
 {
-    cleanup_request request_t *request = seed_runner_next(self->seed);
+    cleanup_request request_t *request = seed_runner_next(self->start.seed);
     fault_t fault;
 
     if (!request)
@@ -266,7 +266,7 @@ static void judge_seed(session_t *self, jspan_t content)
     if (!self->spec->seed.is_running
         || !session_state_is(self->state, PHASE_IDLE))
         return;
-    switch (seed_runner_judge(self->seed, content, text)) {
+    switch (seed_runner_judge(self->start.seed, content, text)) {
     case SEED_RUNNER_GOES_ON:
         break;
     case SEED_RUNNER_DONE:
@@ -284,14 +284,14 @@ static void judge_seed(session_t *self, jspan_t content)
 static void record_reply(session_t *self, const request_t *request,
                          bytes_t said, jspan_t content, int64_t cell)
 {
-    cell_cost_t cost = resource_monitor_cost(self->monitor);
+    cell_cost_t cost = resource_monitor_cost(self->limits.monitor);
 
-    revive_note_reply(self->revival, request);
+    revive_note_reply(self->start.revival, request);
     if (!request->is_answered)
         publisher_turn(self->publisher, "idle", request);
     if (request->is_execute && !request->is_seed)
         audit_events_cell_end(self->audit, request, content,
-                              output_limit_cell_bytes(self->output_limit),
+                              output_limit_cell_bytes(self->limits.output),
                               &cost);
     if (request->is_execute)
         monitoring_apply(self, said, cell);
@@ -332,7 +332,7 @@ int dispatch_finish(session_t *self, const frame_t *frame, jspan_t content,
 
     if (request->is_execute) {
         request_queue_read_count(self->requests, metadata);
-        metadata = resource_monitor_cell_end(self->monitor, metadata,
+        metadata = resource_monitor_cell_end(self->limits.monitor, metadata,
                                              clock_monotonic_ms(), &measured);
         metadata =
             tool_missing_extend(&self->tools.missing, metadata, &outside);
@@ -340,7 +340,7 @@ int dispatch_finish(session_t *self, const frame_t *frame, jspan_t content,
     r = explain_limit(self, request, &reply, &limited, fault);
     if (r < 0)
         return r;
-    metadata = revive_extend(self->revival, request, metadata, &extended);
+    metadata = revive_extend(self->start.revival, request, metadata, &extended);
     r = publisher_reply(self->publisher, request, frame->seq, metadata,
                         (bytes_t){reply.text, reply.size}, fault);
     if (r < 0)

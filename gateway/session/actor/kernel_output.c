@@ -14,11 +14,11 @@ void kernel_output_count(session_t *self, uint64_t seq, size_t bytes,
     kernel_link_note(self->link, seq, bytes);
     if (is_output)
         activity_note_output(self);
-    if (output_limit_count(self->output_limit, bytes, is_output,
+    if (output_limit_count(self->limits.output, bytes, is_output,
                            request_queue_runs_cell(self->requests))
         && self->cause.reason == END_REASON_NONE)
         stop_begin(self, END_REASON_OUTPUT, "%s",
-                   output_limit_text(self->output_limit));
+                   output_limit_text(self->limits.output));
 }
 
 /* Publishes the merged text. */
@@ -54,13 +54,13 @@ static int note_dropped(session_t *self, uint64_t seq, fault_t *fault)
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
     int r;
 
-    output_limit_write_dropped(self->output_limit, &content);
+    output_limit_write_dropped(self->limits.output, &content);
     r = publisher_note(self->publisher, "dropped", seq,
                        (const char *) content.data, fault);
     if (r < 0)
         return r;
     kernel_link_note(self->link, seq, 0);
-    output_limit_forget_dropped(self->output_limit);
+    output_limit_forget_dropped(self->limits.output);
     return 0;
 }
 
@@ -68,7 +68,7 @@ int kernel_output_stream(session_t *self, const frame_t *frame,
                          const kernel_permissions_stream_t *stream,
                          fault_t *fault)
 {
-    uint64_t dropped = output_limit_dropped_seq(self->output_limit);
+    uint64_t dropped = output_limit_dropped_seq(self->limits.output);
     int r = stream_merge_joins(self->merge, frame, stream)
                 ? 0
                 : flush_merge(self, fault);
@@ -93,8 +93,9 @@ bool kernel_output_is_past_limit(session_t *self, const frame_t *frame,
         && (frame->type != FRAME_STREAM
             || !stream_merge_joins(self->merge, frame, &content->stream)))
         messages++;
-    return output_limit_is_past(
-        self->output_limit, stream_merge_bytes(self->merge) + weight, messages);
+    return output_limit_is_past(self->limits.output,
+                                stream_merge_bytes(self->merge) + weight,
+                                messages);
 }
 
 /* Sends the cell the reason once, and interrupts it. */
@@ -102,11 +103,11 @@ static void stop_cell(session_t *self)
 {
     cleanup_free char *remark =
         mem_format("%s: it is interrupted, and its further output is left out",
-                   output_limit_text(self->output_limit));
+                   output_limit_text(self->limits.output));
 
     replies_remark(self, request_queue_running(self->requests), remark);
     announce_limit(self, end_reason_name(END_REASON_OUTPUT),
-                   output_limit_max(self->output_limit));
+                   output_limit_max(self->limits.output));
     escalation_begin_for_limit(self, CELL_LIMIT_OUTPUT);
 }
 
@@ -116,7 +117,7 @@ int kernel_output_drop(session_t *self, const frame_t *frame, fault_t *fault)
 
     if (r < 0)
         return r;
-    if (output_limit_drop(self->output_limit, frame))
+    if (output_limit_drop(self->limits.output, frame))
         stop_cell(self);
     kernel_link_note_dropped(self->link, output_limit_weight(frame));
     return 0;
@@ -140,7 +141,7 @@ static void write_limit_error(const session_t *self, jspan_t content,
     cleanup_free char *evalue =
         mem_format("%s and was interrupted",
                    interrupt_limit(self->interrupt) == CELL_LIMIT_OUTPUT
-                       ? output_limit_text(self->output_limit)
+                       ? output_limit_text(self->limits.output)
                        : "the cell ran past its time limit");
 
     jspan_write_begin(out);
@@ -175,7 +176,7 @@ int kernel_output_publish(session_t *self, const frame_t *frame,
 
 int kernel_output_flush(session_t *self, fault_t *fault)
 {
-    uint64_t dropped = output_limit_dropped_seq(self->output_limit);
+    uint64_t dropped = output_limit_dropped_seq(self->limits.output);
     int r = flush_merge(self, fault);
 
     return r < 0 || !dropped ? r : note_dropped(self, dropped, fault);
@@ -183,7 +184,7 @@ int kernel_output_flush(session_t *self, fault_t *fault)
 
 uint64_t kernel_output_next_seq(const session_t *self)
 {
-    uint64_t dropped = output_limit_dropped_seq(self->output_limit);
+    uint64_t dropped = output_limit_dropped_seq(self->limits.output);
 
     if (dropped)
         return dropped + 1;

@@ -77,7 +77,7 @@ static void look_ahead(session_t *self)
     fault_t ignored;
 
     if (sandbox_check(self->spec, kernel_pid(session_kernel(self)),
-                      resource_monitor_group(self->monitor),
+                      resource_monitor_group(self->limits.monitor),
                       SANDBOX_CHECK_START, &ignored)
         == 0)
         session_state_step(self->state, STATE_ON_CHECKED);
@@ -110,7 +110,7 @@ void launch_on_seed(void *session)
         stop_begin(self, END_REASON_LAUNCH,
                    "cell %zu of the seed still ran after %g s "
                    "(profile/%s/seed_timeout is for all of them)",
-                   seed_runner_cell(self->seed),
+                   seed_runner_cell(self->start.seed),
                    (double) self->spec->profile->seed_ms / 1000,
                    self->spec->profile->name);
 }
@@ -120,7 +120,7 @@ static void set_ready(session_t *self)
     timers_stop(self->timers, TIMER_READY);
     self->clocks.launched = 0;
     session_state_step(self->state, STATE_ON_READY);
-    if (!seed_runner_begin(self->seed)) {
+    if (!seed_runner_begin(self->start.seed)) {
         announce_ready(self);
         return;
     }
@@ -138,7 +138,7 @@ void launch_admit(session_t *self)
     if (!kernel || !kernel_pid(kernel))
         return; /* LAUNCHED names the process to check */
     if (sandbox_check(self->spec, kernel_pid(kernel),
-                      resource_monitor_group(self->monitor),
+                      resource_monitor_group(self->limits.monitor),
                       was_seen ? SANDBOX_CHECK_AGAIN : SANDBOX_CHECK_START,
                       &fault)
         < 0)
@@ -156,7 +156,7 @@ void launch_check_adopted(session_t *self)
     if (!self->spec->process.has_ids)
         return;
     r = sandbox_check(self->spec, kernel_pid(session_kernel(self)),
-                      resource_monitor_group(self->monitor),
+                      resource_monitor_group(self->limits.monitor),
                       SANDBOX_CHECK_ADOPTED, &fault);
     if (r == -EPROTO)
         stop_begin(

@@ -32,7 +32,7 @@ static void note_full(session_t *self, const char *limit, uint64_t max)
 /* Refuses a request because all sessions together hold too much. */
 static void refuse_for_memory(session_t *self, request_t *request)
 {
-    const memory_budget_t *budget = held_memory_budget(self->memory);
+    const memory_budget_t *budget = held_memory_budget(self->limits.memory);
     cleanup_free char *sentence = mem_format(
         "the gateway holds %" PRIu64 " of at most %" PRIu64
         " bytes of messages (gateway/message_memory), and there is no room for "

@@ -79,7 +79,7 @@ static void on_reply(session_t *self, const journal_record_t *record)
     request_queue_read_count(self->requests, record->metadata);
     if (!request)
         return;
-    revive_note_reply(self->revival, request);
+    revive_note_reply(self->start.revival, request);
     answered = mem_new(sizeof *answered);
     answered->request = request;
     answered->wall_us = record->wall_us;
@@ -178,7 +178,7 @@ static void on_state(session_t *self, const journal_record_t *record)
         process_records_recall(self, record);
     if (strcmp(record->type, "reviving") == 0
         || strcmp(record->type, "revived") == 0) {
-        revive_keep(self->revival, record->content);
+        revive_keep(self->start.revival, record->content);
     }
 }
 

@@ -37,7 +37,7 @@ int revival_begin(session_t *self, fault_t *fault)
     spec->end.ended_us = 0;
     spec->times.created_us = clock_wall_us(); /* its lifetime begins again */
     self->cause.detail[0] = '\0';
-    revive_keep(self->revival, buffer_bytes(&report));
+    revive_keep(self->start.revival, buffer_bytes(&report));
     termination_relaunch(self);
     announce_state(self);
     activity_count_lifetime(self);
@@ -50,6 +50,6 @@ int revival_report(session_t *self, const char *report, fault_t *fault)
     int r = publisher_note(self->publisher, "revived", 0, report, fault);
 
     if (r == 0)
-        revive_keep(self->revival, text_bytes(report));
+        revive_keep(self->start.revival, text_bytes(report));
     return r;
 }

@@ -166,9 +166,9 @@ void termination_relaunch(session_t *self)
         self->clocks.launched = 0;
     session_state_step(self->state, STATE_ON_RELAUNCH);
     kernel_link_reset(self->link);
-    output_limit_reset(self->output_limit);
+    output_limit_reset(self->limits.output);
     self->cause = (end_cause_t){0};
-    seed_runner_stop(self->seed);
+    seed_runner_stop(self->start.seed);
     request_queue_set_next_count(self->requests, 1);
     buffer_clear(&self->info);
     activity_touch(self);
@@ -193,11 +193,11 @@ static void explain(session_t *self)
         return;
     if (!monitoring_explain(self)) {
         end_cause_explain(&self->cause, kernel_link_end(self->link),
-                          resource_monitor_group(self->monitor) != NULL);
+                          resource_monitor_group(self->limits.monitor) != NULL);
         return;
     }
     if (audit_events_stop(self->audit, &self->cause)
-        && !output_limit_is_over(self->output_limit))
+        && !output_limit_is_over(self->limits.output))
         notify_limit(self->notify, end_reason_name(self->cause.reason));
 }
 
@@ -206,13 +206,13 @@ static void read_last_words(session_t *self)
 {
     if (!session_kernel(self))
         return;
-    backpressure_ignore(self->backpressure, true);
+    backpressure_ignore(self->limits.backpressure, true);
     if (self->cause.reason != END_REASON_PROTOCOL
         && session_state_is_greeted(self->state))
         for (int i = 0;
              i < LAST_READS_MAX && kernel_link_is_connected(self->link); i++)
             kernel_events_read(self);
-    backpressure_ignore(self->backpressure, false);
+    backpressure_ignore(self->limits.backpressure, false);
     kernel_link_read_end(self->link);
     kernel_link_unwatch(self->link);
 }

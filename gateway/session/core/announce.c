@@ -101,7 +101,7 @@ void announce_on_start(void *session)
     audit_events_start(self->audit);
     /* Opens the files that the next cell needs, while no client waits. */
     (void) journal_wake(self->journal, &ignored);
-    resource_monitor_expect_cell(self->monitor);
+    resource_monitor_expect_cell(self->limits.monitor);
 }
 
 void announce_limit(session_t *self, const char *name, uint64_t max)

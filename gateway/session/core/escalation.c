@@ -63,7 +63,7 @@ static void kill_kernel(session_t *self)
     const char *const causes[] = {
         [CELL_LIMIT_NONE] = "the cell was interrupted",
         [CELL_LIMIT_TIME] = "the cell ran past its time limit",
-        [CELL_LIMIT_OUTPUT] = output_limit_text(self->output_limit),
+        [CELL_LIMIT_OUTPUT] = output_limit_text(self->limits.output),
     };
     cell_limit_t limit = interrupt_limit(self->interrupt);
     const char *what = interrupt_is_kept(self->interrupt)

@@ -31,7 +31,7 @@ void flow_control_count(session_t *self)
     held_memory_load_t load =
         sum_up(self, session_kernel(self), channels_untaken(self->channels));
 
-    if (held_memory_count(self->memory, &load))
+    if (held_memory_count(self->limits.memory, &load))
         timers_start_once(self->timers, TIMER_MEMORY, HELD_MEMORY_LOOK_MS);
 }
 
@@ -43,12 +43,12 @@ bool flow_control_has_memory(session_t *self, size_t bytes)
     if (held_memory_is_free(waiting))
         return true;
     load = sum_up(self, session_kernel(self), channels_untaken(self->channels));
-    return held_memory_permits_request(self->memory, &load, bytes);
+    return held_memory_permits_request(self->limits.memory, &load, bytes);
 }
 
 static void end_kernel(session_t *self, const char *what)
 {
-    const memory_budget_t *budget = held_memory_budget(self->memory);
+    const memory_budget_t *budget = held_memory_budget(self->limits.memory);
 
     stop_begin(self, END_REASON_OUTPUT,
                "the kernel %s, with %zu bytes of a message in the gateway's "
@@ -66,11 +66,12 @@ void flow_control_on_memory(void *session)
             session_kernel(self) ? kernel_unfinished(session_kernel(self)) : 0,
         .received =
             session_kernel(self) ? kernel_received(session_kernel(self)) : 0,
-        .is_held = backpressure_is_holding(self->backpressure),
+        .is_held = backpressure_is_holding(self->limits.backpressure),
         .may_end = session_state_is_at_work(self->state),
     };
 
-    if (held_memory_is_stalled(self->memory, &message, clock_monotonic_ms()))
+    if (held_memory_is_stalled(self->limits.memory, &message,
+                               clock_monotonic_ms()))
         end_kernel(self, "stopped in the middle of a message");
     flow_control_count(self);
 }
@@ -86,7 +87,7 @@ static backpressure_load_t load_of(session_t *self)
     return (backpressure_load_t){
         .outputs = peers.outputs,
         .replies = peers.replies,
-        .is_permitted = held_memory_permits_reading(self->memory, &held,
+        .is_permitted = held_memory_permits_reading(self->limits.memory, &held,
                                                     kernel_growth(kernel)),
         .has_to_be_heard = interrupt_is_on(self->interrupt)
                            || session_state_is(self->state, PHASE_STOPPING),
@@ -95,10 +96,11 @@ static backpressure_load_t load_of(session_t *self)
 
 bool flow_control_may_read(session_t *self)
 {
-    bool was_holding = backpressure_is_holding(self->backpressure);
+    bool was_holding = backpressure_is_holding(self->limits.backpressure);
     backpressure_load_t load = load_of(self);
 
-    if (backpressure_check(self->backpressure, &load, clock_monotonic_ms())
+    if (backpressure_check(self->limits.backpressure, &load,
+                           clock_monotonic_ms())
         == BACKPRESSURE_READ)
         return true;
     timers_start_once(self->timers, TIMER_OUTPUTS, LOOK_MS);
@@ -116,7 +118,7 @@ static void cut_subscribers(session_t *self, int64_t waited_ms)
                 " ms and were disconnected; %zu bytes waited for them",
                 self->spec->id, count, waited_ms,
                 channels_untaken(self->channels).outputs);
-    backpressure_owe(self->backpressure, count);
+    backpressure_owe(self->limits.backpressure, count);
 }
 
 static void cut_clients(session_t *self, int64_t waited_ms)
@@ -141,17 +143,18 @@ static void release(session_t *self)
 bool flow_control_look(session_t *self)
 {
     int64_t now = clock_monotonic_ms();
-    int64_t waited_ms = now - backpressure_since(self->backpressure);
+    int64_t waited_ms = now - backpressure_since(self->limits.backpressure);
     backpressure_load_t load;
 
     if (!session_kernel(self)) {
-        backpressure_end(self->backpressure);
+        backpressure_end(self->limits.backpressure);
         release(self);
         return false;
     }
     load = load_of(self);
-    backpressure_owe(self->backpressure, gate_port_take_ended(iopub(self)));
-    switch (backpressure_look(self->backpressure, &load, now)) {
+    backpressure_owe(self->limits.backpressure,
+                     gate_port_take_ended(iopub(self)));
+    switch (backpressure_look(self->limits.backpressure, &load, now)) {
     case BACKPRESSURE_READ:
         release(self);
         return true;
@@ -178,7 +181,8 @@ void flow_control_on_latecomers(session_t *self)
     unsigned have = channels_subscribers(self->channels);
 
     if (self->spec->subscribers > have)
-        backpressure_owe(self->backpressure, self->spec->subscribers - have);
+        backpressure_owe(self->limits.backpressure,
+                         self->spec->subscribers - have);
 }
 
 /* A subscriber that is back may still wait for the `idle` of a cell that has
@@ -188,7 +192,7 @@ void flow_control_on_subscriber(session_t *self)
     bytes_t last = request_queue_last(self->requests);
 
     if (session_state_is(self->state, PHASE_GONE)
-        || !backpressure_give(self->backpressure))
+        || !backpressure_give(self->limits.backpressure))
         return;
     if (!request_queue_running(self->requests) && last.size)
         publisher_status(self->publisher, "idle", last);
@@ -198,7 +202,7 @@ void flow_control_on_subscriber(session_t *self)
 
 bool flow_control_may_take(session_t *self)
 {
-    if (backpressure_check_replies(self->backpressure,
+    if (backpressure_check_replies(self->limits.backpressure,
                                    channels_untaken(self->channels).replies,
                                    clock_monotonic_ms())
         == BACKPRESSURE_READ)
@@ -210,9 +214,11 @@ bool flow_control_may_take(session_t *self)
 bool flow_control_look_replies(session_t *self)
 {
     int64_t now = clock_monotonic_ms();
-    int64_t waited_ms = now - backpressure_replies_since(self->backpressure);
+    int64_t waited_ms =
+        now - backpressure_replies_since(self->limits.backpressure);
     backpressure_verdict_t verdict = backpressure_look_replies(
-        self->backpressure, channels_untaken(self->channels).replies, now);
+        self->limits.backpressure, channels_untaken(self->channels).replies,
+        now);
 
     if (verdict == BACKPRESSURE_READ) {
         channels_resume(self->channels);

@@ -55,10 +55,11 @@ static bool refuse_restart(session_t *self, request_t *request)
 {
     cleanup_buffer buffer_t reply = BUFFER_EMPTY;
 
-    if (!self->no_start || self->spec->is_external
+    if (!self->start.hindrance || self->spec->is_external
         || session_state_is(self->state, PHASE_GONE))
         return false;
-    error_reply_write(request, 0, "SessionNotStarted", self->no_start, &reply);
+    error_reply_write(request, 0, "SessionNotStarted", self->start.hindrance,
+                      &reply);
     publisher_send_reply(self->publisher, request, (bytes_t){0},
                          buffer_bytes(&reply));
     return true;

@@ -13,21 +13,21 @@
 
 void monitoring_begin(session_t *self, const char *name)
 {
-    resource_monitor_begin(self->monitor, name);
+    resource_monitor_begin(self->limits.monitor, name);
     timers_start(self->timers, TIMER_RESOURCES,
-                 resource_monitor_base_ms(self->monitor));
+                 resource_monitor_base_ms(self->limits.monitor));
 }
 
 void monitoring_adopt(session_t *self)
 {
-    resource_monitor_adopt(self->monitor);
+    resource_monitor_adopt(self->limits.monitor);
     timers_start(self->timers, TIMER_RESOURCES,
-                 resource_monitor_base_ms(self->monitor));
+                 resource_monitor_base_ms(self->limits.monitor));
 }
 
 void monitoring_end(session_t *self)
 {
-    cleanup_free char *left = resource_monitor_end(self->monitor);
+    cleanup_free char *left = resource_monitor_end(self->limits.monitor);
 
     timers_stop(self->timers, TIMER_RESOURCES);
     if (left)
@@ -69,7 +69,7 @@ static void note_journal(session_t *self)
 {
     uint64_t max = self->spec->limits.journal_bytes;
 
-    if (!resource_monitor_note_journal(self->monitor,
+    if (!resource_monitor_note_journal(self->limits.monitor,
                                        journal_compactions(self->journal)))
         return;
     announce_limit(self, "journal_bytes", max);
@@ -88,7 +88,7 @@ static int64_t running_cell(const session_t *self)
 static void rest(session_t *self)
 {
     journal_rest(self->journal);
-    resource_monitor_rest(self->monitor);
+    resource_monitor_rest(self->limits.monitor);
 }
 
 void monitoring_on_timer(void *session)
@@ -104,16 +104,17 @@ void monitoring_on_timer(void *session)
         || !session_kernel(self))
         return;
     note_journal(self);
-    resource_monitor_look(self->monitor, kernel_pid(session_kernel(self)),
-                          running_cell(self), &verdict);
+    resource_monitor_look(self->limits.monitor,
+                          kernel_pid(session_kernel(self)), running_cell(self),
+                          &verdict);
     note_refusals(self, &verdict);
     if (verdict.reason != END_REASON_NONE) {
         stop_begin(self, verdict.reason, "%s", verdict.text);
         return;
     }
     is_quiet = verdict.is_quiet && session_state_is(self->state, PHASE_IDLE);
-    next = resource_monitor_pace(self->monitor, clock_monotonic_ms() - begun,
-                                 is_quiet);
+    next = resource_monitor_pace(self->limits.monitor,
+                                 clock_monotonic_ms() - begun, is_quiet);
     if (is_quiet && next >= RESOURCE_MONITOR_REST_MS)
         rest(self);
     timers_start(self->timers, TIMER_RESOURCES, next);
@@ -123,7 +124,7 @@ bool monitoring_explain(session_t *self)
 {
     resource_verdict_t verdict;
 
-    resource_monitor_explain(self->monitor, kernel_link_end(self->link),
+    resource_monitor_explain(self->limits.monitor, kernel_link_end(self->link),
                              running_cell(self), &verdict);
     note_refusals(self, &verdict);
     note_journal(self);
@@ -135,10 +136,10 @@ bool monitoring_explain(session_t *self)
 
 void monitoring_cell_begin(session_t *self)
 {
-    if (resource_monitor_hurry(self->monitor))
+    if (resource_monitor_hurry(self->limits.monitor))
         timers_start(self->timers, TIMER_RESOURCES,
-                     resource_monitor_base_ms(self->monitor));
-    resource_monitor_cell_begin(self->monitor, clock_monotonic_ms());
+                     resource_monitor_base_ms(self->limits.monitor));
+    resource_monitor_cell_begin(self->limits.monitor, clock_monotonic_ms());
 }
 
 void monitoring_apply(session_t *self, bytes_t metadata, int64_t cell)
@@ -151,7 +152,7 @@ void monitoring_apply(session_t *self, bytes_t metadata, int64_t cell)
         cleanup_buffer buffer_t content = BUFFER_EMPTY;
 
         /* The group itself counts processes. */
-        if (resource_monitor_group(self->monitor)
+        if (resource_monitor_group(self->limits.monitor)
             && strcmp(limit->name, "processes") == 0)
             continue;
         jspan_write_begin(&content);

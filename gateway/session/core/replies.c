@@ -232,7 +232,7 @@ void replies_write_limit(const session_t *self, const request_t *request,
         interrupt_limit(self->interrupt) == CELL_LIMIT_OUTPUT
             ? mem_format("%s, and was interrupted; print less of it, or write "
                          "it to a file; variables: preserved",
-                         output_limit_text(self->output_limit))
+                         output_limit_text(self->limits.output))
             : mem_format("the cell ran past its time limit of %g s and was "
                          "interrupted; variables: preserved",
                          (double) replies_cell_limit(self, request) / 1000);

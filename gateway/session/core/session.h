@@ -53,35 +53,45 @@ typedef struct {
     buffer_t missing;                 /* of the cell (tool_missing.h) */
 } session_tools_t;
 
+/* The bounds of its kernel and its peers. All owned. */
 typedef struct {
-    zloop_t *loop;                /* owned */
-    timers_t *timers;             /* owned */
-    session_spec_t *spec;         /* owned */
-    session_state_t *state;       /* owned */
-    holder_t *holder;             /* owned */
-    end_cause_t cause;            /* of the end that is under way or over */
-    notify_t *notify;             /* owned; the line to the registry */
-    channels_t *channels;         /* owned; NULL before they are bound */
-    frontends_t *frontends;       /* owned */
-    journal_t *journal;           /* owned */
-    publisher_t *publisher;       /* owned */
-    kernel_link_t *link;          /* owned */
-    request_queue_t *requests;    /* owned */
-    struct processes *processes;  /* owned; beside the kernel */
-    interrupt_t *interrupt;       /* owned */
-    backpressure_t *backpressure; /* owned */
-    held_memory_t *memory;        /* owned */
-    output_limit_t *output_limit; /* owned */
+    backpressure_t *backpressure; /* outputs that clients do not take */
+    held_memory_t *memory;        /* of messages */
+    output_limit_t *output;
+    resource_monitor_t *monitor;
+} session_limits_t;
+
+/* How a kernel starts, besides its launch. */
+typedef struct {
+    seed_runner_t *seed; /* owned */
+    revive_t *revival;   /* owned */
+    char *hindrance; /* owned; why a fresh kernel could not start; or NULL */
+} session_start_t;
+
+typedef struct {
+    zloop_t *loop;               /* owned */
+    timers_t *timers;            /* owned */
+    session_spec_t *spec;        /* owned */
+    session_state_t *state;      /* owned */
+    holder_t *holder;            /* owned */
+    end_cause_t cause;           /* of the end that is under way or over */
+    notify_t *notify;            /* owned; the line to the registry */
+    channels_t *channels;        /* owned; NULL before they are bound */
+    frontends_t *frontends;      /* owned */
+    journal_t *journal;          /* owned */
+    publisher_t *publisher;      /* owned */
+    kernel_link_t *link;         /* owned */
+    request_queue_t *requests;   /* owned */
+    struct processes *processes; /* owned; beside the kernel */
+    interrupt_t *interrupt;      /* owned */
+    session_limits_t limits;
     stream_merge_t *merge;        /* owned */
     unlogged_replies_t *unlogged; /* owned */
-    resource_monitor_t *monitor;  /* owned */
     audit_events_t *audit;        /* owned */
-    seed_runner_t *seed;          /* owned */
-    revive_t *revival;            /* owned */
+    session_start_t start;
     session_tools_t tools;
     struct recovery *recovery; /* owned; NULL unless it was taken over */
     latency_t latency;         /* of replies, until the registry has it */
-    char *no_start;     /* owned; why a fresh kernel could not start; or NULL */
     buffer_t info;      /* content of kernel_info_reply; empty until READY */
     buffer_t deletions; /* tokens of requests that wait for the end */
     session_phase_t announced_phase; /* the state that the frontends know */

@@ -33,7 +33,7 @@ static void note_cause(session_t *self)
     bool is_limit = audit_events_stop(self->audit, &self->cause);
 
     /* A limit that its cell has reached is counted already. */
-    if (is_limit && !output_limit_is_over(self->output_limit))
+    if (is_limit && !output_limit_is_over(self->limits.output))
         notify_limit(self->notify, end_reason_name(self->cause.reason));
 }
 

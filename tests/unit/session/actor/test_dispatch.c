@@ -366,7 +366,7 @@ static void the_seed_runs_before_any_client(void **state)
     session_t *self = *state;
 
     fake_session_profile.seed_cells = cells;
-    assert_true(seed_runner_begin(self->seed));
+    assert_true(seed_runner_begin(self->start.seed));
     dispatch_settle(self);
     DID("kernel EXECUTE; iopub busy; iopub execute_input");
     HAS("a = 1", "EXECUTE");
@@ -389,7 +389,7 @@ static void a_seed_that_fails_ends_the_session(void **state)
     session_t *self = *state;
 
     fake_session_profile.seed_cells = cells;
-    assert_true(seed_runner_begin(self->seed));
+    assert_true(seed_runner_begin(self->start.seed));
     dispatch_settle(self);
     reply(self, "{\"status\":\"error\",\"ename\":\"ZeroDivisionError\","
                 "\"evalue\":\"division\",\"traceback\":[]}");
@@ -405,7 +405,7 @@ static void a_seed_without_a_journal_ends_the_session(void **state)
     session_t *self = *state;
 
     fake_session_profile.seed_cells = cells;
-    assert_true(seed_runner_begin(self->seed));
+    assert_true(seed_runner_begin(self->start.seed));
     fake_outside.is_journal_lost = true;
     dispatch_settle(self);
     assert_true(session_state_is(self->state, PHASE_STOPPING));

@@ -97,7 +97,7 @@ static void text_waits_for_more(void **state)
     DID("iopub stream");
     HAS("\"text\":\"abab\"}", "stream");
     assert_int_equal(kernel_link_seq(self->link), 2);
-    assert_int_equal(output_limit_cell_bytes(self->output_limit),
+    assert_int_equal(output_limit_cell_bytes(self->limits.output),
                      strlen("{\"name\":\"stdout\",\"text\":\"abab\"}"));
     assert_int_equal(flush(self), 0);
     DID("");
@@ -157,11 +157,11 @@ static void output_is_noted(void **state)
     kernel_output_count(self, 3, 100, false);
     assert_int_equal(kernel_link_seq(self->link), 3);
     assert_int_equal(self->clocks.output_us, 0);
-    assert_int_equal(output_limit_cell_bytes(self->output_limit), 0);
+    assert_int_equal(output_limit_cell_bytes(self->limits.output), 0);
     kernel_output_count(self, 4, 100, true);
     assert_int_equal(kernel_link_seq(self->link), 4);
     assert_int_equal(self->clocks.output_us, fake_outside.now_ms * 1000);
-    assert_int_equal(output_limit_cell_bytes(self->output_limit), 100);
+    assert_int_equal(output_limit_cell_bytes(self->limits.output), 100);
 }
 
 static void output_of_a_session_ends_it_once(void **state)
@@ -286,13 +286,13 @@ static void what_is_not_journaled_is_not_dropped(void **state)
     assert_int_equal(print(self, 1, out_text), 0);
     fake_outside.is_journal_lost = true;
     assert_int_equal(drop(self, 2, out_text), -ENOSPC);
-    assert_int_equal(output_limit_dropped_seq(self->output_limit), 0);
+    assert_int_equal(output_limit_dropped_seq(self->limits.output), 0);
     fake_outside.is_journal_lost = false;
     assert_int_equal(drop(self, 2, out_text), 0);
     fake_outside.is_journal_lost = true;
     assert_int_equal(flush(self), -ENOSPC);
     assert_int_equal(print(self, 3, out_text), -ENOSPC);
-    assert_int_equal(output_limit_dropped_seq(self->output_limit), 2);
+    assert_int_equal(output_limit_dropped_seq(self->limits.output), 2);
     assert_int_equal(kernel_link_seq(self->link), 1);
     assert_false(stream_merge_is_open(self->merge));
 }

@@ -100,16 +100,16 @@ static void a_request_without_memory_is_refused(void **state)
         memory_budget_new(300 << 10);
     cleanup_free char *content = mem_format("{\"code\":\"%0500000d\"}", 0);
 
-    held_memory_destroy(&self->memory);
-    self->memory = held_memory_new(budget, 1000);
+    held_memory_destroy(&self->limits.memory);
+    self->limits.memory = held_memory_new(budget, 1000);
     request(self, "m1", "execute_request", content);
     DID("LIMIT message_memory; audit limit refused by gateway; iopub busy; "
         "iopub error; shell execute_reply error; iopub idle");
     HAS("gateway/message_memory", "execute_reply");
     assert_int_equal(request_queue_size(self->requests), 0);
     assert_int_equal(journal_last_seq(self->journal), 2); /* error and reply */
-    held_memory_destroy(&self->memory);
-    self->memory = held_memory_new(NULL, 1000);
+    held_memory_destroy(&self->limits.memory);
+    self->limits.memory = held_memory_new(NULL, 1000);
 }
 
 static void a_used_msg_id_is_answered_from_the_journal(void **state)

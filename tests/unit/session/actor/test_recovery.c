@@ -184,7 +184,8 @@ static void a_report_of_a_revival_waits_for_a_reply(void **state)
     fake_session_note(self, "revived", 0, "{\"is_complete\":true}");
     fake_session_note(self, "ready", 1, "{}");
     fake_session_take_over(self);
-    metadata = revive_extend(self->revival, &cell, text_bytes("{}"), &extended);
+    metadata =
+        revive_extend(self->start.revival, &cell, text_bytes("{}"), &extended);
     assert_non_null(memmem(metadata.bytes, metadata.size, "true", 4));
 }
 

@@ -137,8 +137,8 @@ static void a_limit_of_the_output_is_not_counted_twice(void **state)
     session_t *self = *state;
 
     self->spec->limits.cpu_seconds = 9;
-    (void) output_limit_drop(self->output_limit, &said);
-    assert_true(output_limit_is_over(self->output_limit));
+    (void) output_limit_drop(self->limits.output, &said);
+    assert_true(output_limit_is_over(self->limits.output));
     fake_session_die(self, SIGXCPU);
     DID("audit limit cpu by kernel; audit session_end cpu by gateway; kill; "
         "GONE cpu; iopub dead");
@@ -311,9 +311,9 @@ static void a_tombstone_keeps_nothing_of_its_kernel(void **state)
     assert_non_null(
         strstr((const char *) saved.data, "\"reason\": \"signal\""));
     /* Slow peers hold again what the next kernel says. */
-    assert_int_equal(
-        backpressure_check(self->backpressure, &too_much, fake_outside.now_ms),
-        BACKPRESSURE_HOLD);
+    assert_int_equal(backpressure_check(self->limits.backpressure, &too_much,
+                                        fake_outside.now_ms),
+                     BACKPRESSURE_HOLD);
 }
 
 static session_command_t *order(session_tools_kind_t kind, uint64_t token)
@@ -364,12 +364,12 @@ static void a_fresh_kernel_begins_anew(void **state)
     self->clocks.launched = 5;
     self->spec->restarts = true;
     fake_session_run(self);
-    (void) output_limit_drop(self->output_limit, &said);
+    (void) output_limit_drop(self->limits.output, &said);
     fake_session_die(self, SIGSEGV);
     assert_true(session_state_is(self->state, PHASE_STARTING));
     assert_int_equal(kernel_link_seq(self->link), 0);
     assert_int_equal(self->clocks.launched, 0);
-    assert_false(output_limit_is_over(self->output_limit));
+    assert_false(output_limit_is_over(self->limits.output));
     assert_int_equal(self->spec->process.pid, 0);
     /* No other gateway takes the old process for the fresh one. */
     assert_int_equal(file_read(session_file, 1 << 20, &saved, &fault), 0);
@@ -463,11 +463,13 @@ static void the_next_reply_has_the_report(void **state)
     fake_outside.is_journal_lost = true;
     assert_int_equal(revival_report(self, "{\"is_complete\":true}", &fault),
                      -ENOSPC);
-    metadata = revive_extend(self->revival, &cell, text_bytes("{}"), &extended);
+    metadata =
+        revive_extend(self->start.revival, &cell, text_bytes("{}"), &extended);
     assert_int_equal(metadata.size, 2);
     fake_outside.is_journal_lost = false;
     assert_int_equal(revival_report(self, "{\"is_complete\":true}", &fault), 0);
-    metadata = revive_extend(self->revival, &cell, text_bytes("{}"), &extended);
+    metadata =
+        revive_extend(self->start.revival, &cell, text_bytes("{}"), &extended);
     assert_true(metadata.size > 2);
 }
 

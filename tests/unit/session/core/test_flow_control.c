@@ -56,8 +56,8 @@ static memory_budget_t *use_up(session_t *self)
     static memory_share_t others;
 
     others = (memory_share_t){.budget = budget};
-    held_memory_destroy(&self->memory);
-    self->memory = held_memory_new(budget, PATIENCE);
+    held_memory_destroy(&self->limits.memory);
+    self->limits.memory = held_memory_new(budget, PATIENCE);
     memory_share_set(&others, 8 << 20);
     return budget;
 }
@@ -65,7 +65,7 @@ static memory_budget_t *use_up(session_t *self)
 /* Ends the budget of use_up. */
 static void give_back(session_t *self, memory_budget_t *budget)
 {
-    held_memory_destroy(&self->memory);
+    held_memory_destroy(&self->limits.memory);
     memory_budget_destroy(&budget);
 }
 
@@ -125,7 +125,7 @@ static void reading_goes_on_when_peers_have_taken_enough(void **state)
     assert_false(fake_outside.is_read);
     fake_outside.backlog = MOST / 2;
     assert_true(flow_control_look(self));
-    assert_false(backpressure_is_holding(self->backpressure));
+    assert_false(backpressure_is_holding(self->limits.backpressure));
     assert_true(fake_outside.is_read);
     assert_false(waits);
 }
@@ -140,7 +140,7 @@ static void a_hold_ends_with_the_kernel(void **state)
     kernel_link_close(self->link);
     assert_false(flow_control_look(self));
     assert_false(looks(self));
-    assert_false(backpressure_is_holding(self->backpressure));
+    assert_false(backpressure_is_holding(self->limits.backpressure));
     assert_false(waits);
 }
 
@@ -153,9 +153,9 @@ static void a_subscriber_that_the_port_has_ended_is_owed_the_end(void **state)
     assert_false(flow_control_may_read(self));
     dropped = 2;
     assert_false(flow_control_look(self));
-    assert_true(backpressure_give(self->backpressure));
-    assert_true(backpressure_give(self->backpressure));
-    assert_false(backpressure_give(self->backpressure));
+    assert_true(backpressure_give(self->limits.backpressure));
+    assert_true(backpressure_give(self->limits.backpressure));
+    assert_false(backpressure_give(self->limits.backpressure));
 }
 
 static void slow_subscribers_are_cut_and_owed_the_end(void **state)
@@ -179,7 +179,7 @@ static void slow_subscribers_are_cut_and_owed_the_end(void **state)
     flow_control_on_subscriber(self);
     DID("");
     /* It was given, and no other subscriber misses anything. */
-    assert_false(backpressure_give(self->backpressure));
+    assert_false(backpressure_give(self->limits.backpressure));
 }
 
 static void slow_clients_are_cut_from_all_their_channels(void **state)
@@ -229,8 +229,8 @@ static void what_is_held_is_counted(void **state)
     session_t *self = *state;
     memory_budget_t *budget = memory_budget_new(64 << 20);
 
-    held_memory_destroy(&self->memory);
-    self->memory = held_memory_new(budget, PATIENCE);
+    held_memory_destroy(&self->limits.memory);
+    self->limits.memory = held_memory_new(budget, PATIENCE);
     flow_control_count(self);
     assert_int_equal(memory_budget_held(budget), 0);
     assert_false(timers_is_running(self->timers, TIMER_MEMORY));
@@ -324,11 +324,11 @@ static void a_tombstone_gives_nothing(void **state)
 {
     session_t *self = *state;
 
-    backpressure_owe(self->backpressure, 1);
+    backpressure_owe(self->limits.backpressure, 1);
     session_state_step(self->state, STATE_ON_EXIT);
     flow_control_on_subscriber(self);
     DID("");
-    assert_true(backpressure_give(self->backpressure));
+    assert_true(backpressure_give(self->limits.backpressure));
 }
 
 /* --- Replies --- */

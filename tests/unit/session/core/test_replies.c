@@ -294,7 +294,7 @@ static void a_cell_learns_which_limit_it_has_reached(void **state)
     running(self)->time_limit_ms = 1000;
     assert_int_equal(replies_cell_limit(self, running(self)), 1000);
     interrupt_end(self->interrupt);
-    (void) output_limit_drop(self->output_limit, &said);
+    (void) output_limit_drop(self->limits.output, &said);
     (void) interrupt_start_for_limit(self->interrupt, CELL_LIMIT_OUTPUT, 0);
     assert_string_equal(replies_limit_error(self), "OutputLimitExceeded");
     buffer_clear(&out);

@@ -56,7 +56,7 @@ static int begin(void **state)
     self.link = kernel_link_new(NULL, &no_ops, &self);
     self.frontends = frontends_new("s");
     self.audit = audit_events_new(&spec);
-    self.output_limit = output_limit_new(&no_limits, "profile python");
+    self.limits.output = output_limit_new(&no_limits, "profile python");
     *state = &self;
     return 0;
 }
@@ -65,7 +65,7 @@ static int end(void **state)
 {
     session_t *self = *state;
 
-    output_limit_destroy(&self->output_limit);
+    output_limit_destroy(&self->limits.output);
     audit_events_destroy(&self->audit);
     frontends_destroy(&self->frontends);
     kernel_link_destroy(&self->link);
