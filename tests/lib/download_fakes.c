@@ -238,7 +238,7 @@ int download_fakes_begin(void **state)
     if (rig_begin(state) < 0)
         return -1;
     download_fakes.parts = *state;
-    download_fakes.jobs = download_fakes.parts->packages;
+    download_fakes.jobs = download_fakes.parts->downloads.packages;
     fake_profile.packages.index = index_url;
     fake_profile.packages.serves_cells = 1;
     download_fakes.started = 0;
@@ -280,7 +280,7 @@ void download_fakes_ask_text(const char *content)
 void download_fakes_answer_probes(const char *answer)
 {
     for (size_t i = 0; i < download_fakes.probe_count; i++)
-        fetch_jobs_on_probed(download_fakes.parts->fetches,
+        fetch_jobs_on_probed(download_fakes.parts->downloads.fetches,
                              download_fakes.probes[i],
                              json_loads(answer, 0, NULL));
     download_fakes.probe_count = 0;
@@ -297,7 +297,7 @@ void download_fakes_fetch(const char *content)
     cleanup_message message_t *request = rig_request("fetch_request", content);
     json_auto_t *object = json_loads(content, 0, NULL);
 
-    fetch_jobs_serve(download_fakes.parts->fetches, object, &request);
+    fetch_jobs_serve(download_fakes.parts->downloads.fetches, object, &request);
     assert_null(request);
     settle();
 }

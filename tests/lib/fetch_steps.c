@@ -13,7 +13,7 @@ char *fetch_places[] = {place, NULL};
 
 fetch_jobs_t *jobs(void)
 {
-    return download_fakes.parts->fetches;
+    return download_fakes.parts->downloads.fetches;
 }
 
 void fetch(const char *session, const char *url)

@@ -422,8 +422,8 @@ int rig_begin(void **state)
                                   count_others, &parts);
     parts.pool = pool_new(NULL, &fake_options, parts.table, parts.capacity,
                           &create_pool_source, parts.create);
-    parts.packages = packages_jobs_new(&parts, rig_outside.folder);
-    parts.fetches = fetch_jobs_new(&parts, rig_outside.folder);
+    parts.downloads.packages = packages_jobs_new(&parts, rig_outside.folder);
+    parts.downloads.fetches = fetch_jobs_new(&parts, rig_outside.folder);
     *state = &parts;
     return 0;
 }
@@ -433,8 +433,8 @@ int rig_end(void **state)
     fault_t fault;
 
     (void) state;
-    fetch_jobs_destroy(&parts.fetches);
-    packages_jobs_destroy(&parts.packages);
+    fetch_jobs_destroy(&parts.downloads.fetches);
+    packages_jobs_destroy(&parts.downloads.packages);
     pool_destroy(&parts.pool);
     capacity_destroy(&parts.capacity);
     create_destroy(&parts.create);

@@ -117,11 +117,11 @@ int files_api_on_files(zloop_t *loop, zsock_t *pipe, void *arg)
         on_done(parts, news);
         break;
     case FILES_PLACED:
-        fetch_jobs_on_placed(parts->fetches, news->number,
+        fetch_jobs_on_placed(parts->downloads.fetches, news->number,
                              take_ptr(news->answer));
         break;
     case FILES_PROBED:
-        fetch_jobs_on_probed(parts->fetches, news->number,
+        fetch_jobs_on_probed(parts->downloads.fetches, news->number,
                              take_ptr(news->answer));
         break;
     case FILES_FULL:

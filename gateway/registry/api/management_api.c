@@ -141,13 +141,13 @@ static void on_tool_server(const registry_parts_t *parts, json_t *content,
 static void on_packages(const registry_parts_t *parts, json_t *content,
                         message_t **request_p)
 {
-    packages_jobs_serve(parts->packages, content, request_p);
+    packages_jobs_serve(parts->downloads.packages, content, request_p);
 }
 
 static void on_fetch(const registry_parts_t *parts, json_t *content,
                      message_t **request_p)
 {
-    fetch_jobs_serve(parts->fetches, content, request_p);
+    fetch_jobs_serve(parts->downloads.fetches, content, request_p);
 }
 
 static void on_recording_list(const registry_parts_t *parts, json_t *content,

@@ -18,7 +18,17 @@ typedef struct {
     json_t *(*reload)(void *arg);
 } registry_ops_t;
 
-/* All borrowed; made by registry.c in this order. */
+/* The parts that get packages and files for sessions. All borrowed. */
+typedef struct {
+    struct packages_folder *packages_folder;
+    struct fetch_folder *fetch_folder;
+    struct packages_jobs *packages;
+    struct preinstall *preinstall;
+    struct fetch_jobs *fetches;
+} registry_downloads_t;
+
+/* All borrowed; made by registry.c in this order. The jobs of downloads are
+ * made after the endpoints. */
 typedef struct {
     const options_t *options;
     struct memory_budget *memory;
@@ -40,17 +50,13 @@ typedef struct {
     struct launch_users *users;
     struct launcher *launcher;
     struct pool *pool;
-    struct packages_folder *packages_folder;
-    struct fetch_folder *fetch_folder;
+    registry_downloads_t downloads;
     struct retention *retention;
     struct tool_servers *tool_servers;
     struct package_wait *package_wait;
     struct create *create;
     struct files *files;
     struct endpoints *endpoints;
-    struct packages_jobs *packages;
-    struct preinstall *preinstall;
-    struct fetch_jobs *fetches;
     struct management_api *management_api;
 } registry_parts_t;
 

@@ -158,7 +158,7 @@ static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
     const char *ca_file = options->fetch.ca_file;
     json_t *job = download_job_new(
         self->parts, entry->profile, is_file ? "fetch" : "clone",
-        fetch_folder_work(self->parts->fetch_folder));
+        fetch_folder_work(self->parts->downloads.fetch_folder));
 
     json_object_update_new(
         job, json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:s}", "kind",

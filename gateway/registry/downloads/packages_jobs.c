@@ -135,7 +135,7 @@ json_t *packages_jobs_describe(const registry_parts_t *parts,
                                const json_t *content)
 {
     const options_t *options = parts->options;
-    const packages_folder_t *place = parts->packages_folder;
+    const packages_folder_t *place = parts->downloads.packages_folder;
     const json_t *names = json_object_get(content, "names");
     /* If the program does not exist, the worker reports it. */
     cleanup_free char *uv = options->packages.uv
@@ -166,8 +166,8 @@ json_t *packages_jobs_describe(const registry_parts_t *parts,
 static json_t *describe(const packages_jobs_t *self,
                         const session_entry_t *entry, const json_t *content)
 {
-    cleanup_free char *folder =
-        packages_folder_session(self->parts->packages_folder, entry->packages);
+    cleanup_free char *folder = packages_folder_session(
+        self->parts->downloads.packages_folder, entry->packages);
     json_t *job = packages_jobs_describe(self->parts, entry->profile,
                                          &entry->rules.packages, content);
 
@@ -237,7 +237,8 @@ static download_lane_t *lane_of(const packages_jobs_t *self,
 static json_t *make_folders(const packages_jobs_t *self)
 {
     fault_t fault;
-    int r = packages_folder_make(self->parts->packages_folder, &fault);
+    int r =
+        packages_folder_make(self->parts->downloads.packages_folder, &fault);
 
     if (r < 0)
         return management_error("PackagesFailed", GATEWAY_EXIT_FAILED, "%s",

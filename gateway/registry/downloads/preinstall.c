@@ -101,7 +101,8 @@ static json_t *describe(const preinstall_t *self, const profile_t *profile,
     cleanup_free char *folder = NULL;
     json_t *job;
 
-    if (packages_folder_profiles(self->parts->packages_folder, &folder, fault)
+    if (packages_folder_profiles(self->parts->downloads.packages_folder,
+                                 &folder, fault)
         < 0)
         return NULL;
     job = packages_jobs_describe(self->parts, profile, &profile->packages,
@@ -193,5 +194,6 @@ void preinstall_look(preinstall_t *self)
         || !all_are_known(self))
         return;
     self->is_due = self->is_kept = false;
-    packages_folder_sweep(self->parts->packages_folder, is_used, self);
+    packages_folder_sweep(self->parts->downloads.packages_folder, is_used,
+                          self);
 }

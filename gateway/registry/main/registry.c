@@ -90,7 +90,7 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     if (session_table_is_closing(self->parts.table))
         return 0;
     launcher_look(self->parts.launcher);
-    preinstall_look(self->parts.preinstall);
+    preinstall_look(self->parts.downloads.preinstall);
     tool_servers_look(self->parts.tool_servers, clock_monotonic_ms());
     pool_tick(self->parts.pool, clock_monotonic_ms());
     return 0;
@@ -105,9 +105,9 @@ static void stop(void *arg, bool ends_sessions)
                                             == OPTIONS_STOP_END);
     create_stop(self->parts.create);
     package_wait_stop(self->parts.package_wait);
-    packages_jobs_stop(self->parts.packages);
-    preinstall_stop(self->parts.preinstall);
-    fetch_jobs_stop(self->parts.fetches);
+    packages_jobs_stop(self->parts.downloads.packages);
+    preinstall_stop(self->parts.downloads.preinstall);
+    fetch_jobs_stop(self->parts.downloads.fetches);
 }
 
 /* Reads the configuration again, and ends pool members that were made with the
@@ -179,13 +179,13 @@ void registry_destroy(registry_t **self_p)
     parts = &self->parts;
     closing_destroy(&self->closing);
     management_api_destroy(&parts->management_api);
-    fetch_jobs_destroy(&parts->fetches);
-    preinstall_destroy(&parts->preinstall);
-    packages_jobs_destroy(&parts->packages);
+    fetch_jobs_destroy(&parts->downloads.fetches);
+    preinstall_destroy(&parts->downloads.preinstall);
+    packages_jobs_destroy(&parts->downloads.packages);
     tool_servers_destroy(&parts->tool_servers);
     retention_destroy(&self->parts.retention);
-    fetch_folder_destroy(&parts->fetch_folder);
-    packages_folder_destroy(&parts->packages_folder);
+    fetch_folder_destroy(&parts->downloads.fetch_folder);
+    packages_folder_destroy(&parts->downloads.packages_folder);
     remover_destroy(&self->remover);
     create_destroy(&parts->create);
     package_wait_destroy(&parts->package_wait);
@@ -231,14 +231,14 @@ static int on_prepare(void *arg, const profile_t *profile, fault_t *fault)
 {
     const registry_parts_t *parts = arg;
 
-    return preinstall_ask(parts->preinstall, profile, fault);
+    return preinstall_ask(parts->downloads.preinstall, profile, fault);
 }
 
 static void on_prepared(void *arg, const profile_t *profile)
 {
     const registry_parts_t *parts = arg;
 
-    preinstall_look_soon(parts->preinstall);
+    preinstall_look_soon(parts->downloads.preinstall);
     package_wait_go_on(parts->package_wait, profile);
     create_next(parts->create);
 }
@@ -273,11 +273,11 @@ static int make_folders(registry_parts_t *parts, fault_t *fault)
         .uv_uid = users.sandbox_uid,
     };
     int r = packages_folder_new(parts->options, &owners,
-                                &parts->packages_folder, fault);
+                                &parts->downloads.packages_folder, fault);
 
     return r < 0 ? r
                  : fetch_folder_new(parts->options, owners.zygotes,
-                                    &parts->fetch_folder, fault);
+                                    &parts->downloads.fetch_folder, fault);
 }
 
 /* Makes the parts that have no thread and no socket for others. */
@@ -313,9 +313,9 @@ static int make_parts(registry_t *self, fault_t *fault)
                                     parts->prealloc);
     parts->pool = pool_new(parts->loop, options, parts->table, parts->capacity,
                            &create_pool_source, parts->create);
-    parts->packages = packages_jobs_new(parts, self->package_folder);
-    parts->preinstall = preinstall_new(parts, self->package_folder);
-    parts->fetches = fetch_jobs_new(parts, self->package_folder);
+    parts->downloads.packages = packages_jobs_new(parts, self->package_folder);
+    parts->downloads.preinstall = preinstall_new(parts, self->package_folder);
+    parts->downloads.fetches = fetch_jobs_new(parts, self->package_folder);
     parts->management_api = management_api_new(parts);
     self->closing =
         closing_new(options, parts->table, parts->pending, parts->loop);
@@ -353,9 +353,9 @@ static void start_parts(registry_t *self)
     start_launcher(self);
     parts->files = files_new(options->state_dir, options->checkpoint_bytes);
     self->remover = remover_new(aside);
-    parts->retention =
-        retention_new(options->state_dir, aside, options->kept.journal_keep_ms,
-                      parts->table, parts->packages_folder, self->remover);
+    parts->retention = retention_new(
+        options->state_dir, aside, options->kept.journal_keep_ms, parts->table,
+        parts->downloads.packages_folder, self->remover);
     zloop_reader(parts->loop, mailbox_socket(self->mailbox), on_lines, self);
 }
 

@@ -71,9 +71,9 @@ static void on_call(const registry_parts_t *parts, session_entry_t *entry,
                     session_report_t *event)
 {
     if (strcmp(event->call.provider, TOOL_FETCH) == 0)
-        fetch_jobs_call(parts->fetches, entry, &event->call);
+        fetch_jobs_call(parts->downloads.fetches, entry, &event->call);
     else if (tool_offer_is_gateways(event->call.provider))
-        packages_jobs_call(parts->packages, entry, &event->call);
+        packages_jobs_call(parts->downloads.packages, entry, &event->call);
     else
         tool_servers_call(parts->tool_servers, entry, &event->call);
 }
@@ -120,8 +120,8 @@ static void count_gone(const registry_parts_t *parts, session_entry_t *entry)
 
     if (session_table_set_gone(parts->table, entry, clock_monotonic_ms()))
         files_unwatch(parts->files, entry->id);
-    packages_jobs_on_gone(parts->packages, entry->id);
-    fetch_jobs_on_gone(parts->fetches, entry->id);
+    packages_jobs_on_gone(parts->downloads.packages, entry->id);
+    fetch_jobs_on_gone(parts->downloads.fetches, entry->id);
     session_feed_report(parts->feed, entry);
     session_discovery_follow(parts, entry);
     launcher_unpark(parts->launcher, entry);
