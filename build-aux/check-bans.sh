@@ -72,12 +72,48 @@ function count_parameters(line,    i, c)
             complain("no more than six parameters: use a struct")
     }
 }
-FNR == 1 { comment = depth = 0 }
+# Counts the members of structs and unions. `words` is what has been read since
+# the last member. A struct in a struct is one member of that.
+function count_members(line,    i, c)
+{
+    if (!level) {
+        if (line !~ /^[^#].*[{]/ ||
+            !match(line, /(^|[^[:alnum:]_])(struct|union)[^()=;{]*[{]/))
+            return
+        line = substr(line, RSTART + RLENGTH)
+        is_struct[++level] = 1
+        members[level] = nested = 0
+        words = ""
+    }
+    for (i = 1; i <= length(line) && level; i++) {
+        c = substr(line, i, 1)
+        words = words c
+        if (c == "{") {
+            is_struct[++level] = words ~ /(^|[^[:alnum:]_])(struct|union)[^()=]*$/
+            members[level] = 0
+            words = ""
+        } else if (c == "}") {
+            if (is_struct[level] && members[level] > 30)
+                complain("a struct of " members[level] " members: no more " \
+                    "than 30, split it by subject")
+            level--
+        } else if (c == "(" || c == "[") {
+            nested++
+        } else if (c == ")" || c == "]") {
+            nested--
+        } else if ((c == ";" || c == ",") && !nested) {
+            members[level]++
+            words = ""
+        }
+    }
+}
+FNR == 1 { comment = depth = level = 0 }
 {
     line = code($0)
     # A system call has a number and six arguments.
     if (FILENAME != "sandbox/init/bare.h")
         count_parameters(line)
+    count_members(line)
     for (i = 1; i <= bans; i++)
         if (FILENAME ~ place[i] && FILENAME !~ spared[i] &&
             line ~ pattern[i] && line !~ /__attribute__/)

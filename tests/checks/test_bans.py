@@ -47,3 +47,55 @@ def test_six_parameters_are_not(tmp_path, text):
 def test_a_call_that_is_banned_is_named_with_its_place(tmp_path):
     text = complaints(tmp_path, "void f(void)\n{\n    system(0);\n}\n")
     assert text.startswith("base/a.c:3: no shell in between")
+
+
+def members(count, text="    int m{};\n"):
+    return "".join(text.format(i) for i in range(count))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "struct s {\n" + members(31) + "};\n",
+        "typedef struct {\n" + members(31) + "} s_t;\n",
+        "static struct {\n" + members(31) + "} rig;\n",
+        "union u {\n" + members(31) + "};\n",
+        "struct s {\n" + members(30, "    int a{0}, b{0};\n") + "};\n",
+        "struct s {\n    struct {\n" + members(31) + "    } inner;\n};\n",
+        "struct s {\n    struct {\n        int a;\n    } b;\n"
+        + members(30)
+        + "};\n",
+    ],
+)
+def test_more_than_30_members_are_too_many(tmp_path, text):
+    assert "no more than 30" in complaints(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "struct s {\n" + members(30) + "};\n",
+        "struct s {\n"
+        + members(30, "    int m{}; /* of a; b; c */\n")
+        + "};\n",
+        "struct s {\n" + members(30, "    int (*m{})(int, int);\n") + "};\n",
+        "struct s {\n    struct {\n"
+        + members(30)
+        + "    } inner;\n"
+        + members(29)
+        + "};\n",
+        "enum e {\n" + members(40, "    E{},\n") + "};\n",
+        "static const struct s list[] = {\n"
+        + members(40, "    {{0}},\n")
+        + "};\n",
+        "struct s *f(struct s *a)\n{\n" + members(40) + "}\n",
+        "struct s {\n    int a;\n};\nvoid f(void)\n{\n" + members(40) + "}\n",
+    ],
+)
+def test_30_members_are_not(tmp_path, text):
+    assert "members" not in complaints(tmp_path, text)
+
+
+def test_a_struct_is_named_with_its_end(tmp_path):
+    text = complaints(tmp_path, "struct s {\n" + members(32) + "};\n")
+    assert text.startswith("base/a.c:34: a struct of 32 members")
