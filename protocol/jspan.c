@@ -132,25 +132,17 @@ bool jspan_is_integer(jspan_t value)
     return true;
 }
 
-static uint32_t read_unit(const char *digits)
-{
-    uint32_t unit = 0;
-    for (int i = 0; i < 4; i++)
-        unit = unit << 4 | (uint32_t) hex_value(digits[i]);
-    return unit;
-}
-
 /* Appends the character of the \u whose digits begin at `at`, or of two of them
  * if they are a surrogate pair. Half of a pair, which Python's json writes and
  * reads but UTF-8 cannot encode, becomes U+FFFD. */
 static const char *append_unicode(buffer_t *out, const char *at,
                                   const char *end)
 {
-    uint32_t code = read_unit(at);
+    uint32_t code = (uint32_t) hex_number(at, 4);
     at += 4;
     if (code >= 0xD800 && code < 0xDC00 && end - at >= 6 && at[0] == '\\'
         && at[1] == 'u') {
-        uint32_t low = read_unit(at + 2);
+        uint32_t low = (uint32_t) hex_number(at + 2, 4);
         if (low >= 0xDC00 && low < 0xE000) {
             code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
             at += 6;

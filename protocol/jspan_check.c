@@ -28,14 +28,7 @@ static int refuse(checker_t *self, const char *what)
 /* Reads the four digits after \u; negative if they are not there. */
 static int read_unit(const checker_t *self, const char *at)
 {
-    int unit = 0;
-
-    for (int i = 0; i < 4; i++, at++) {
-        if (at >= self->end || hex_value(*at) < 0)
-            return -1;
-        unit = unit << 4 | hex_value(*at);
-    }
-    return unit;
+    return self->end - at >= 4 ? hex_number(at, 4) : -1;
 }
 
 /* Refuses half of a surrogate pair: UTF-8 cannot encode it. `at` is after the

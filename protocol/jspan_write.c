@@ -2,6 +2,7 @@
  * documents are jansson's business. */
 #include "protocol/jspan_write.h"
 
+#include "base/hex.h"
 #include "base/json_plain.h"
 #include "base/utf8.h"
 
@@ -9,10 +10,10 @@
 
 static void quote_control(buffer_t *out, unsigned char c)
 {
-    static const char digits[] = "0123456789abcdef";
     static const char letters[] = "btn\0fr"; /* for 8 to 13; 11 has no short
                                                 escape */
-    char escape[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+    char escape[6] = {
+        '\\', 'u', '0', '0', HEX_DIGITS[c >> 4], HEX_DIGITS[c & 15]};
     size_t size = sizeof escape;
     if (c == '"' || c == '\\') {
         escape[1] = (char) c;

@@ -76,11 +76,8 @@ static int read_escape(const char *at, size_t left, size_t *ret_size)
         *ret_size = 2;
         return '\\';
     }
-    if (left < 4 || at[1] != 'x' || hex_value(at[2]) < 0
-        || hex_value(at[3]) < 0)
-        return -1;
     *ret_size = 4;
-    return hex_value(at[2]) << 4 | hex_value(at[3]);
+    return left >= 4 && at[1] == 'x' ? hex_number(at + 2, 2) : -1;
 }
 
 int name_unescape(const char *text, size_t size, buffer_t *ret_name,

@@ -1,6 +1,7 @@
 /* See option_syntax.h. */
 #include "gateway/config/option_syntax.h"
 
+#include "base/hex.h"
 #include "base/units.h"
 #include "gateway/config/default_paths.h"
 #include "protocol/limits.h"
@@ -169,7 +170,7 @@ static bool ends_in_number(const char *text, size_t size)
     while (at && text[at - 1] != '.')
         at--;
     if (size - at >= 2 && text[at] == '0' && (text[at + 1] | 0x20) == 'x')
-        return at + 2 + strspn(text + at + 2, "0123456789abcdefABCDEF") >= size;
+        return at + 2 + strspn(text + at + 2, HEX_DIGITS "ABCDEF") >= size;
     return at + strspn(text + at, "0123456789") >= size;
 }
 

@@ -90,16 +90,7 @@ static bool skip_letters(json_text_t *self)
 
 static int read_unit(const json_text_t *self, const char *at)
 {
-    int unit = 0;
-
-    for (int i = 0; i < 4; i++) {
-        char c = at + i < self->end ? at[i] : 'x';
-        int digit = hex_value(c);
-        if (digit < 0)
-            return -1;
-        unit = unit << 4 | digit;
-    }
-    return unit;
+    return self->end - at >= 4 ? hex_number(at, 4) : -1;
 }
 
 /* Reads the digits after \u. Half of a surrogate pair, which UTF-8 cannot

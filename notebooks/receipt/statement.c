@@ -2,6 +2,7 @@
 #include "notebooks/receipt/statement.h"
 
 #include "base/buffer.h"
+#include "base/hex.h"
 #include "notebooks/receipt/digest.h"
 
 #include <errno.h>
@@ -183,11 +184,9 @@ static bool is_subject(const json_t *subject)
     const char *name = json_string_value(json_object_get(subject, "name"));
     const json_t *digest =
         json_object_get(json_object_get(subject, "digest"), "sha256");
-    const char *hex = json_string_value(digest);
 
     return name && statement_is_name(name)
-           && json_string_length(digest) == DIGEST_SIZE
-           && strspn(hex, "0123456789abcdef") == DIGEST_SIZE;
+           && hex_is(json_string_value(digest), DIGEST_SIZE);
 }
 
 static const json_t *definition_of(const json_t *statement)

@@ -2,6 +2,7 @@
  * receipt is what was written. Needs no gateway. */
 #include "gateway/cli/core/command.h"
 
+#include "base/hex.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/recordings/receipt_folder.h"
 #include "gateway/cli/recordings/recordings.h"
@@ -55,7 +56,7 @@ static char *journal_of(const options_t *options, const notebook_t *notebook)
     const char *id =
         text_member(json_object_get(notebook->metadata, "hearth"), "session");
 
-    if (!*id || strspn(id, "0123456789abcdef-") != strlen(id))
+    if (!*id || strspn(id, HEX_DIGITS "-") != strlen(id))
         return NULL;
     char *path = mem_format("%s/sessions/%s/journal", options->state_dir, id);
     if (access(path, F_OK) == 0)

@@ -1,6 +1,7 @@
 /* /files/: the bytes of a file, whole or a range, sent while they are read. The
  * file is always a download and never a page, because files of sessions are
  * untrusted. */
+#include "base/url_encode.h"
 #include "gateway/http/api/file_response.h"
 #include "gateway/http/api/route.h"
 #include "gateway/http/contents/contents.h"
@@ -54,28 +55,20 @@ static void name_file(exchange_t *exchange, const char *name)
 {
     char plain[NAME_SIZE];
     size_t size = 0;
-    cleanup_buffer buffer_t whole = BUFFER_EMPTY;
+    cleanup_free char *whole = url_encode(name, "");
 
     for (const char *at = name; *at && size + 1 < sizeof plain; at++)
         plain[size++] =
             *at < ' ' || *at > '~' || strchr("\"\\%", *at) ? '_' : *at;
     plain[size] = '\0';
-    for (const char *at = name; *at; at++) {
-        bool is_plain =
-            strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs"
-                   "tuvwxyz-._~",
-                   *at);
-        buffer_format(&whole, is_plain ? "%c" : "%%%02X",
-                      (unsigned) (unsigned char) *at);
-    }
     /* A header line has a bound, and a cut could split a character. */
-    if (whole.size > NAME_MAX_CODED)
+    if (strlen(whole) > NAME_MAX_CODED)
         exchange_header(exchange, "Content-Disposition",
                         "attachment; filename=\"%s\"", plain);
     else
         exchange_header(exchange, "Content-Disposition",
                         "attachment; filename=\"%s\"; filename*=UTF-8''%s",
-                        plain, whole.size ? (const char *) whole.data : "");
+                        plain, whole);
 }
 
 /* Returns a type that no browser runs, whatever the name is. */

@@ -1,4 +1,5 @@
 /* A page that asks a person for the token, and sets the cookie. */
+#include "base/hex.h"
 #include "gateway/http/api/route.h"
 #include "gateway/http/core/authorize.h"
 #include "gateway/http/core/authorize_audit.h"
@@ -37,8 +38,7 @@ static char *xsrf_of(exchange_t *exchange)
     char text[33];
     uint8_t random[16];
 
-    if (cookie && strlen(cookie) == 32
-        && !cookie[strspn(cookie, "0123456789abcdef")])
+    if (hex_is(cookie, 2 * sizeof random))
         return cookie;
     free(cookie);
     randombytes_buf(random, sizeof random);

@@ -2,6 +2,7 @@
  * to exist; until then the exchange's task has the change. */
 #include "gateway/http/api/document_change.h"
 
+#include "base/uuid.h"
 #include "gateway/http/api/document_note.h"
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/core/model.h"
@@ -93,13 +94,11 @@ static json_t *note_of_path(const http_t *http, const char *path)
 static char *new_id(void)
 {
     uint8_t b[16];
+    char id[UUID_SIZE + 1];
 
     randombytes_buf(b, sizeof b);
-    return mem_format("%02x%02x%02x%02x-%02x%02x-4%1x%02x-a%1x%02x-"
-                      "%02x%02x%02x%02x%02x%02x",
-                      b[0], b[1], b[2], b[3], b[4], b[5], b[6] & 15, b[7],
-                      b[8] & 15, b[9], b[10], b[11], b[12], b[13], b[14],
-                      b[15]);
+    uuid_write(b, 4, id);
+    return mem_text(id);
 }
 
 static void on_known(exchange_t *exchange, const json_t *reply);

@@ -2,6 +2,7 @@
  * shows the result. */
 #include "gateway/http/contents/contents.h"
 
+#include "base/url_encode.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/files_client.h"
 
@@ -28,22 +29,10 @@ static void finish_destroy(void **self_p)
 
 void contents_locate(exchange_t *exchange, const char *path, const char *rest)
 {
-    static const char hex[] = "0123456789ABCDEF";
-    cleanup_buffer buffer_t coded = BUFFER_EMPTY;
+    cleanup_free char *coded = url_encode(path, "/");
 
-    for (const char *at = path; *at; at++) {
-        unsigned byte = (unsigned char) *at;
-        const char escape[3] = {'%', hex[byte >> 4], hex[byte & 15]};
-        if (strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs"
-                   "tuvwxyz-._~/",
-                   *at))
-            buffer_append(&coded, at, 1);
-        else
-            buffer_append(&coded, escape, 3);
-    }
     exchange_header(exchange, "Location", "%s/api/contents/%s%s",
-                    exchange->http->base,
-                    coded.size ? (const char *) coded.data : "", rest);
+                    exchange->http->base, coded, rest);
 }
 
 static void on_finish(exchange_t *exchange, const json_t *reply)

@@ -1,9 +1,10 @@
 /* See contents_path.h. */
 #include "gateway/http/contents/contents_path.h"
 
-#include <string.h>
+#include "base/hex.h"
+#include "base/uuid.h"
 
-#define ID_SIZE 36 /* a UUID */
+#include <string.h>
 
 /* Returns the rest of the path after its first component; NULL if that has
  * another name. */
@@ -18,9 +19,9 @@ static const char *rest_after(const char *path, const char *name)
 
 static size_t read_id(const char *text, char ret_id[FRONTEND_ID_MAX])
 {
-    size_t size = strspn(text, "0123456789abcdef-");
+    size_t size = strspn(text, HEX_DIGITS "-");
 
-    if (size != ID_SIZE)
+    if (size != UUID_SIZE)
         return 0;
     memcpy(ret_id, text, size);
     ret_id[size] = '\0';

@@ -2,6 +2,7 @@
  * read. A first pass finds the kind of the file (text, a notebook) and its
  * hash; a second pass sends it. A file that changes between the two ends the
  * answer early. Memory holds a few pieces. */
+#include "base/hex.h"
 #include "gateway/http/contents/contents.h"
 #include "gateway/http/core/model.h"
 
@@ -60,7 +61,6 @@ static void show_destroy(void **self_p)
 /* Quotes JSON text that may be cut between any two bytes. */
 static void quote(buffer_t *out, const buffer_t *piece)
 {
-    static const char hex[] = "0123456789abcdef";
     static const uint8_t escape[] = {'\\', 'u', '0', '0'};
     uint8_t *to = buffer_reserve(out, 6 * piece->size);
     uint8_t *at = to;
@@ -75,8 +75,8 @@ static void quote(buffer_t *out, const buffer_t *piece)
             *at++ = 'n';
         } else if (byte < ' ') {
             memcpy(at, escape, sizeof escape);
-            at[4] = (uint8_t) hex[byte >> 4];
-            at[5] = (uint8_t) hex[byte & 15];
+            at[4] = (uint8_t) HEX_DIGITS[byte >> 4];
+            at[5] = (uint8_t) HEX_DIGITS[byte & 15];
             at += 6;
         } else {
             *at++ = byte;

@@ -15,22 +15,12 @@ static size_t end_of(const model_decoder_t *self)
 
 /* --- Text --- */
 
-/* Reads four digits of JSON that was checked. */
-static uint32_t hex_code(const char *at)
-{
-    uint32_t code = 0;
-
-    for (size_t i = 0; i < 4; i++)
-        code = code << 4 | ((uint32_t) hex_value(at[i]) & 15);
-    return code;
-}
-
 /* Reads the digits after "\u"; -EINVAL for half of a surrogate pair, which is
  * no character. */
 static int append_unicode(model_decoder_t *self, buffer_t *out, fault_t *fault)
 {
     const char *text = self->span.text;
-    uint32_t code = hex_code(text + self->at), low;
+    uint32_t code = (uint32_t) hex_number(text + self->at, 4), low;
 
     self->at += 4;
     if (code < 0xD800 || code > 0xDFFF) {
@@ -39,7 +29,8 @@ static int append_unicode(model_decoder_t *self, buffer_t *out, fault_t *fault)
     }
     if (code > 0xDBFF || self->at + 6 >= self->span.size
         || text[self->at] != '\\' || text[self->at + 1] != 'u'
-        || (low = hex_code(text + self->at + 2)) < 0xDC00 || low > 0xDFFF)
+        || (low = (uint32_t) hex_number(text + self->at + 2, 4)) < 0xDC00
+        || low > 0xDFFF)
         return fault_set(fault, EINVAL,
                          "the content has half of a surrogate pair, which is "
                          "not valid text");

@@ -8,15 +8,12 @@
 /* Decodes the byte at *at and moves on; a '%' without two digits is literal. */
 static char decode(const char **at)
 {
-    const char *text = *at;
+    char letter = *(*at)++;
+    int coded = letter == '%' ? hex_number(*at, 2) : -1;
 
-    *at += 1;
-    if (*text == '+')
-        return ' ';
-    if (*text != '%' || hex_value(text[1]) < 0 || hex_value(text[2]) < 0)
-        return *text;
-    *at += 2;
-    return (char) (hex_value(text[1]) << 4 | hex_value(text[2]));
+    if (coded >= 0)
+        *at += 2;
+    return coded >= 0 ? (char) coded : letter == '+' ? ' ' : letter;
 }
 
 char *form_form(const buffer_t *body, const char *name)

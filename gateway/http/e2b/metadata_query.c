@@ -16,13 +16,9 @@ static void decode(char *text)
     char *to = text;
 
     for (const char *at = text; *at; at++, to++) {
-        int high = *at == '%' ? hex_value(at[1]) : -1;
-        int low = high >= 0 ? hex_value(at[2]) : -1;
-        *to = *at == '+' ? ' ' : *at;
-        if (low < 0 || (!high && !low))
-            continue;
-        *to = (char) (high << 4 | low);
-        at += 2;
+        int coded = *at == '%' ? hex_number(at + 1, 2) : -1;
+        *to = coded > 0 ? (char) coded : *at == '+' ? ' ' : *at;
+        at += coded > 0 ? 2 : 0;
     }
     *to = '\0';
 }

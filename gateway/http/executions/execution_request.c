@@ -8,18 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void format_id(uint8_t bytes[16], unsigned version,
-                      char ret_id[EXECUTION_ID_SIZE])
-{
-    char hex[33];
-
-    bytes[6] = (uint8_t) ((bytes[6] & 0x0f) | version << 4);
-    bytes[8] = (uint8_t) ((bytes[8] & 0x3f) | 0x80);
-    sodium_bin2hex(hex, sizeof hex, bytes, 16);
-    snprintf(ret_id, EXECUTION_ID_SIZE, "%.8s-%.4s-%.4s-%.4s-%.12s", hex,
-             hex + 8, hex + 12, hex + 16, hex + 20);
-}
-
 void execution_request_id(const char *session, const char *key,
                           char ret_id[EXECUTION_ID_SIZE])
 {
@@ -28,7 +16,7 @@ void execution_request_id(const char *session, const char *key,
 
     if (!key) {
         randombytes_buf(bytes, sizeof bytes);
-        format_id(bytes, 4, ret_id);
+        uuid_write(bytes, 4, ret_id);
         return;
     }
     crypto_generichash_init(&state, NULL, 0, sizeof bytes);
@@ -36,7 +24,7 @@ void execution_request_id(const char *session, const char *key,
                               strlen(session) + 1);
     crypto_generichash_update(&state, (const uint8_t *) key, strlen(key));
     crypto_generichash_final(&state, bytes, sizeof bytes);
-    format_id(bytes, 8, ret_id);
+    uuid_write(bytes, 8, ret_id);
 }
 
 message_t *execution_request_message(const char *id, const char *kernel_session,

@@ -5,11 +5,12 @@
 #ifndef HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTIONS_H
 #define HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTIONS_H
 
+#include "base/uuid.h"
 #include "gateway/http/core/http.h"
 #include "notebooks/journal/writer.h"
 #include "notebooks/recording/kernel_losses.h"
 
-#define EXECUTION_ID_SIZE     37 /* a UUID and a NUL */
+#define EXECUTION_ID_SIZE     (UUID_SIZE + 1)
 #define EXECUTION_DIGEST_SIZE 16
 #define EXECUTION_CLIENT      "rest/" /* and the id: its name as a client */
 

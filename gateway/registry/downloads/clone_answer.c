@@ -1,6 +1,8 @@
 /* See clone_answer.h. */
 #include "gateway/registry/downloads/clone_answer.h"
 
+#include "base/hex.h"
+
 #include <string.h>
 
 #define BRANCH_MAX     200 /* bytes */
@@ -9,10 +11,7 @@
 
 bool clone_answer_is_commit(const char *text_or_null)
 {
-    size_t size = text_or_null ? strlen(text_or_null) : 0;
-
-    return (size == 40 || size == 64)
-           && strspn(text_or_null, "0123456789abcdef") == size;
+    return hex_is(text_or_null, 40) || hex_is(text_or_null, 64);
 }
 
 bool clone_answer_is_branch(const char *text_or_null)

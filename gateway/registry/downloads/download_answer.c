@@ -3,6 +3,7 @@
 #include "gateway/registry/downloads/download_answer.h"
 
 #include "base/buffer.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "gateway/config/state_files.h"
 #include "gateway/frontends/management_error.h"
@@ -170,8 +171,5 @@ json_t *download_answer_read(const download_kind_t *kind, bytes_t said,
 
 bool download_answer_is_hash(const json_t *value_or_null)
 {
-    const char *text = json_string_value(value_or_null);
-
-    return text && strlen(text) == DOWNLOAD_HASH_SIZE
-           && strspn(text, "0123456789abcdef") == DOWNLOAD_HASH_SIZE;
+    return hex_is(json_string_value(value_or_null), DOWNLOAD_HASH_SIZE);
 }

@@ -6,22 +6,16 @@
 #define ENCODING_MAX     40 /* bytes of the name of a content coding */
 #define ENCODING_LETTERS DOWNLOAD_LETTERS "-_., "
 
-static bool is_hash(const char *text)
-{
-    return text && strlen(text) == FETCH_HASH_SIZE
-           && strspn(text, "0123456789abcdef") == FETCH_HASH_SIZE;
-}
-
 static json_t *read_ok(const json_t *said, const char **ret_flaw)
 {
-    const char *hash = json_string_value(json_object_get(said, "sha256"));
+    const json_t *hash = json_object_get(said, "sha256");
     const char *encoding = json_string_value(json_object_get(said, "encoding"));
     const json_t *size = json_object_get(said, "size");
     const json_t *cached = json_object_get(said, "cached");
 
     if (json_object_size(said) != 4)
         *ret_flaw = "not the four members of `ok`";
-    else if (!is_hash(hash))
+    else if (!download_answer_is_hash(hash))
         *ret_flaw = "sha256";
     else if (!json_is_integer(size) || json_integer_value(size) < 0)
         *ret_flaw = "size";
@@ -33,7 +27,7 @@ static json_t *read_ok(const json_t *said, const char **ret_flaw)
                                              ENCODING_MAX)))
         *ret_flaw = "encoding";
     else
-        return json_pack("{s:s,s:s,s:I,s:b,s:s}", "status", "ok", "sha256",
+        return json_pack("{s:s,s:O,s:I,s:b,s:s}", "status", "ok", "sha256",
                          hash, "size", json_integer_value(size), "cached",
                          json_is_true(cached), "encoding", encoding);
     return NULL;

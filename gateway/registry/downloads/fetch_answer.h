@@ -5,8 +5,6 @@
 
 #include "gateway/registry/downloads/download_answer.h"
 
-#define FETCH_HASH_SIZE 64 /* hexadecimal digits of a SHA-256 */
-
 /* Its reply has `sha256`, `size`, `cached` and `encoding`, which is "" for a
  * file that came as it is. */
 extern const download_kind_t fetch_kind;

@@ -16,11 +16,11 @@ static void decode(const char *text, size_t size, buffer_t *out)
 {
     for (size_t i = 0; i < size; i++) {
         char byte = text[i];
-        int high = byte == '%' && i + 2 < size ? hex_value(text[i + 1]) : -1;
-        int low = high >= 0 ? hex_value(text[i + 2]) : -1;
+        int coded =
+            byte == '%' && i + 2 < size ? hex_number(text + i + 1, 2) : -1;
 
-        if (low >= 0) {
-            byte = (char) (high << 4 | low);
+        if (coded >= 0) {
+            byte = (char) coded;
             i += 2;
         }
         buffer_append(out, &byte, 1);

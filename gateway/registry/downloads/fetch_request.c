@@ -58,14 +58,6 @@ static bool is_text(const json_t *value, size_t max, const char *without)
     return size && size <= max;
 }
 
-static bool is_hash(const json_t *hash)
-{
-    const char *text = json_string_value(hash);
-
-    return text && strlen(text) == FETCH_HASH_SIZE
-           && strspn(text, "0123456789abcdef") == FETCH_HASH_SIZE;
-}
-
 /* Returns true for what can name a branch, a tag or a commit (git
  * check-ref-format(1)), and is no option of a command. */
 static bool is_ref(const json_t *ref)
@@ -96,7 +88,7 @@ static const char *find_flaw_of_kind(const json_t *content, bool is_file)
     if (!is_file && hash)
         return "sha256 is for a file; a repository is fixed by a commit as its "
                "ref";
-    if (hash && !is_hash(hash))
+    if (hash && !download_answer_is_hash(hash))
         return "sha256 must be 64 hexadecimal digits, lower case";
     if (ref && !is_ref(ref))
         return "ref must be the name of a branch or a tag, or the whole hash "

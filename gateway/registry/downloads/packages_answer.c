@@ -1,6 +1,8 @@
 /* See packages_answer.h. */
 #include "gateway/registry/downloads/packages_answer.h"
 
+#include "base/hex.h"
+
 #include <string.h>
 
 #define WORD_MAX   128 /* of a name or a version */
@@ -141,9 +143,9 @@ static json_t *read_lists(const json_t *said, const char **ret_flaw)
 /* Returns true for the name of a folder and of one in it: no other path. */
 static bool is_environment(const char *text_or_null)
 {
-    static const char hex[] = "0123456789abcdef", digits[] = "0123456789";
+    static const char digits[] = "0123456789";
     const char *number =
-        text_or_null ? text_or_null + strspn(text_or_null, hex) : "";
+        text_or_null ? text_or_null + strspn(text_or_null, HEX_DIGITS) : "";
 
     return number - text_or_null == KEY_SIZE && *number == '/'
            && number[1] >= '1' && number[1] <= '9'

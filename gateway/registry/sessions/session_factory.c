@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/pidfd.h"
+#include "base/uuid.h"
 #include "gateway/config/lowering.h"
 #include "gateway/config/tool_list.h"
 #include "gateway/files/actor.h"
@@ -62,13 +63,7 @@ static void make_id(char ret_id[SESSION_ID_MAX])
     uint8_t b[16];
 
     randombytes_buf(b, sizeof b);
-    b[6] = (uint8_t) ((b[6] & 0x0f) | 0x40);
-    b[8] = (uint8_t) ((b[8] & 0x3f) | 0x80);
-    snprintf(ret_id, SESSION_ID_MAX,
-             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
-             "%02x%02x%02x%02x%02x%02x",
-             b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10],
-             b[11], b[12], b[13], b[14], b[15]);
+    uuid_write(b, 4, ret_id);
 }
 
 void session_factory_prealloc(const registry_parts_t *parts)

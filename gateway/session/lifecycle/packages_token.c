@@ -1,6 +1,8 @@
 /* See packages_token.h. */
 #include "gateway/session/lifecycle/packages_token.h"
 
+#include "base/hex.h"
+
 #include <sodium.h>
 
 #include <string.h>
@@ -15,6 +17,5 @@ void packages_token_make(char ret_token[PACKAGES_TOKEN_SIZE])
 
 bool packages_token_is_valid(const char *text)
 {
-    return strlen(text) == PACKAGES_TOKEN_SIZE - 1
-           && !text[strspn(text, "0123456789abcdef")];
+    return hex_is(text, PACKAGES_TOKEN_SIZE - 1);
 }

@@ -240,11 +240,11 @@ static void add_identity(message_t *message, jspan_t hex)
     size_t size = 0;
 
     for (const char *at = text; at && size < sizeof bytes && *at; at += 2) {
-        int high = hex_value(at[0]), low = hex_value(at[1]);
+        int byte = hex_number(at, 2);
 
-        if (high < 0 || low < 0)
+        if (byte < 0)
             break;
-        bytes[size++] = (uint8_t) (16 * high + low);
+        bytes[size++] = (uint8_t) byte;
     }
     message_add_identity(message, bytes, size);
 }

@@ -3,17 +3,10 @@
 #include "gateway/http/mcp/protocol/resource_uri.h"
 
 #include "base/buffer.h"
+#include "base/hex.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int digit_of(char letter)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *at = letter ? strchr(digits, letter) : NULL;
-
-    return at ? (int) ((at - digits) % 16) : -1;
-}
 
 /* Decodes %XX. Returns false if the text is too long or empty, or has a % with
  * something else after it, or a NUL. */
@@ -22,19 +15,15 @@ static bool decode(const char *text, char ret_path[RESOURCE_PATH_MAX])
     size_t size = 0;
 
     for (; *text; text++) {
-        int high = *text == '%' ? digit_of(text[1]) : 0;
-        int low = *text == '%' && high >= 0 ? digit_of(text[2]) : 0;
-        char letter = *text;
+        bool is_coded = *text == '%';
+        int letter = is_coded ? hex_number(text + 1, 2) : *text;
 
-        if (high < 0 || low < 0 || size + 1 >= RESOURCE_PATH_MAX)
+        if (!letter || (is_coded && letter < 0)
+            || size + 1 >= RESOURCE_PATH_MAX)
             return false;
-        if (letter == '%') {
-            letter = (char) (high << 4 | low);
+        if (is_coded)
             text += 2;
-        }
-        if (!letter)
-            return false;
-        ret_path[size++] = letter;
+        ret_path[size++] = (char) letter;
     }
     ret_path[size] = '\0';
     return size > 0;

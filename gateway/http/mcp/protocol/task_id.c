@@ -5,32 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define UUID_SIZE (TASK_ID_PART - 1)
-
-/* Returns true if the text begins with a UUID in small letters. */
-static bool begins_with_uuid(const char *text)
-{
-    static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-
-    for (size_t i = 0; i < UUID_SIZE; i++) {
-        if (!text[i])
-            return false;
-        if (form[i] == '-' ? text[i] != '-'
-                           : !strchr("0123456789abcdef", text[i]))
-            return false;
-    }
-    return true;
-}
-
 bool task_id_read(const char *text, task_id_t *ret_id)
 {
     const char *run;
 
-    if (!text || strlen(text) != TASK_ID_SIZE - 1 || !begins_with_uuid(text)
+    if (!text || strlen(text) != TASK_ID_SIZE - 1 || !uuid_begins(text)
         || text[UUID_SIZE] != '.')
         return false;
     run = text + UUID_SIZE + 1;
-    if (!begins_with_uuid(run))
+    if (!uuid_begins(run))
         return false;
     snprintf(ret_id->session, sizeof ret_id->session, "%.*s", UUID_SIZE, text);
     snprintf(ret_id->run, sizeof ret_id->run, "%s", run);

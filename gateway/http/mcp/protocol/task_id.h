@@ -3,9 +3,11 @@
 #ifndef HEARTH_GATEWAY_HTTP_MCP_PROTOCOL_TASK_ID_H
 #define HEARTH_GATEWAY_HTTP_MCP_PROTOCOL_TASK_ID_H
 
+#include "base/uuid.h"
+
 #include <stdbool.h>
 
-#define TASK_ID_PART 37                 /* a UUID and a NUL */
+#define TASK_ID_PART (UUID_SIZE + 1)
 #define TASK_ID_SIZE (2 * TASK_ID_PART) /* "SESSION.RUN" and a NUL */
 
 typedef struct {
