@@ -2,6 +2,8 @@
  * memory is short, and between fork and exec. */
 #include "base/fault.h"
 
+#include "base/utf8.h"
+
 /* The plain functions: the analyzer sees macros of the same names. */
 #undef fault_set
 #undef fault_errno
@@ -13,31 +15,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Removes a torn UTF-8 character at the end of a text that was cut: faults are
- * written into JSON. */
-static void cut_at_character(char *text, size_t size)
-{
-    size_t end = size - 1;
-    while (end > 0 && ((unsigned char) text[end - 1] & 0xC0) == 0x80)
-        end--;
-    if (end > 0 && (unsigned char) text[end - 1] >= 0xC0)
-        end--;
-    text[end] = '\0';
-}
-
 int fault_set(fault_t *fault, int code, const char *format, ...)
 {
-    /* Formatted into a copy, because the arguments may include the old text. */
-    char text[sizeof fault->text] = "";
+    /* Formatted into a copy, because the arguments may include the old text.
+     * One byte more shows whether the cut tears a character: faults are written
+     * into JSON. */
+    char text[sizeof fault->text + 1] = "";
     va_list args;
     va_start(args, format);
     int length = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (length < 0)
         text[0] = '\0';
-    else if ((size_t) length >= sizeof text
-             && ((unsigned char) text[sizeof text - 2] & 0x80))
-        cut_at_character(text, sizeof text);
+    else if ((size_t) length >= sizeof fault->text)
+        text[utf8_cut(text, sizeof fault->text - 1)] = '\0';
 
     memcpy(fault->text, text, sizeof fault->text);
     fault->code = code;

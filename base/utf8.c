@@ -12,6 +12,21 @@ size_t utf8_decode(const char *at, const char *end, uint32_t *ret_code)
     return size;
 }
 
+size_t utf8_whole(bytes_t text)
+{
+    const char *bytes = text.bytes;
+    size_t back = 0, size = text.size;
+
+    while (back < 3 && back < size
+           && utf8_is_continuation(bytes[size - 1 - back]))
+        back++;
+    if (back == size)
+        return size; /* no beginning of a character is among them */
+    return utf8_length((unsigned char) bytes[size - 1 - back]) > back + 1
+               ? size - 1 - back
+               : size;
+}
+
 void utf8_append(buffer_t *out, uint32_t code)
 {
     char bytes[4];

@@ -12,9 +12,10 @@
 /* Replaces what cannot be decoded or encoded. */
 #define UTF8_REPLACEMENT 0xFFFDu
 
-static inline bool utf8_is_continuation(const char *at)
+/* Returns true for a byte that is not the first of its character. */
+static inline bool utf8_is_continuation(int byte)
 {
-    return ((unsigned char) *at & 0xC0) == 0x80;
+    return (byte & 0xC0) == 0x80;
 }
 
 /* Returns how many bytes a character has that begins with this byte; 0 if none
@@ -51,7 +52,7 @@ static inline size_t utf8_size(const char *at, const char *end)
         || !utf8_is_second(lead, (unsigned char) at[1]))
         return 0;
     for (size_t i = 2; i < size; i++)
-        if (!utf8_is_continuation(at + i))
+        if (!utf8_is_continuation(at[i]))
             return 0;
     return size;
 }
@@ -62,12 +63,25 @@ size_t utf8_decode(const char *at, const char *end, uint32_t *ret_code);
 
 /* Returns the largest size up to `max` that cuts no character of the text,
  * which is longer than `max`. */
-static inline size_t utf8_cut(const char *text, size_t max)
+static inline size_t utf8_cut(const void *text, size_t max)
 {
-    while (max && utf8_is_continuation(text + max))
+    while (max && utf8_is_continuation(((const char *) text)[max]))
         max--;
     return max;
 }
+
+/* Returns where the first character begins at `at` or after it; `size` if none
+ * does. */
+static inline size_t utf8_next(const void *text, size_t at, size_t size)
+{
+    while (at < size && utf8_is_continuation(((const char *) text)[at]))
+        at++;
+    return at;
+}
+
+/* Returns how much of the text is there without a character at its end that
+ * is not complete. */
+size_t utf8_whole(bytes_t text);
 
 /* Appends the character; a code of half a pair or past U+10FFFF is the
  * caller's mistake. */

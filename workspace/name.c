@@ -2,6 +2,7 @@
  * thread. */
 #include "workspace/name.h"
 
+#include "base/character.h"
 #include "base/hex.h"
 #include "base/utf8.h"
 
@@ -9,33 +10,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-typedef struct {
-    uint32_t first, last;
-} range_t;
-
-/* Characters that are not shown as themselves. The ranges are generous: a
- * needless escape is ugly, but a missing one hides what a name is. */
-static const range_t hidden[] = {
-    {0x0000, 0x001F}, /* C0: newline, ESC … */
-    {0x007F, 0x009F}, /* DEL, C1: CSI, OSC … in one byte's clothes */
-    {0x00AD, 0x00AD}, /* soft hyphen */
-    {0x061C, 0x061C}, /* Arabic letter mark: direction */
-    {0x180E, 0x180E},
-    {0x200B, 0x200F},   /* zero width, left-to-right, right-to-left marks */
-    {0x2028, 0x202E},   /* line and paragraph end, embeddings, overrides */
-    {0x2060, 0x206F},   /* invisible operators, isolates */
-    {0xFEFF, 0xFEFF},   /* byte order mark */
-    {0xFFF9, 0xFFFB},   /* interlinear annotations */
-    {0xE0000, 0xE0FFF}, /* tags */
-};
-
-static bool is_hidden(uint32_t code)
-{
-    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
-        if (code >= hidden[i].first && code <= hidden[i].last)
-            return true;
-    return false;
-}
+/* Characters that are not shown as themselves. A needless escape is ugly, but a
+ * missing one hides what a name is. */
+#define HIDDEN                                                                 \
+    (CHARACTER_CONTROL | CHARACTER_SEPARATOR | CHARACTER_BIDI                  \
+     | CHARACTER_INVISIBLE | CHARACTER_JOINER)
 
 void name_escape(buffer_t *out, const void *name, size_t size)
 {
@@ -48,7 +27,7 @@ void name_escape(buffer_t *out, const void *name, size_t size)
 
         if (length && code == '\\') {
             buffer_append(out, "\\\\", 2);
-        } else if (length && !is_hidden(code)) {
+        } else if (length && !character_is(code, HIDDEN)) {
             buffer_append(out, at, length);
         } else {
             length = length ? length : 1;

@@ -1,6 +1,7 @@
 /* See compare.h. */
 #include "notebooks/comparison/compare.h"
 
+#include "base/utf8.h"
 #include "notebooks/comparison/image_digest.h"
 #include "notebooks/formats/output_list.h"
 
@@ -127,11 +128,6 @@ static bool walk(const compare_t *self, cursor_t *left, cursor_t *right)
     return left->at == left->end && right->at == right->end;
 }
 
-static bool is_inner(char c)
-{
-    return ((unsigned char) c & 0xc0) == 0x80;
-}
-
 /* Returns the line at the cursor, cut at whole characters. */
 static char *excerpt(const cursor_t *cursor)
 {
@@ -143,9 +139,9 @@ static char *excerpt(const cursor_t *cursor)
         start--;
     while (end < cursor->end && *end != '\n' && end - start < EXCERPT_MAX)
         end++;
-    while (start < end && is_inner(*start))
+    while (start < end && utf8_is_continuation(*start))
         start++;
-    while (end < cursor->end && end > start && is_inner(*end))
+    while (end < cursor->end && end > start && utf8_is_continuation(*end))
         end--;
     return mem_copy(start, (size_t) (end - start));
 }
@@ -276,11 +272,8 @@ static char *describe(const json_t *value)
 
     size_t size = text ? strlen(text) : 0;
 
-    if (size > EXCERPT_MAX) {
-        for (size = EXCERPT_MAX; is_inner(text[size]);)
-            size--;
-        text[size] = '\0';
-    }
+    if (size > EXCERPT_MAX)
+        text[utf8_cut(text, EXCERPT_MAX)] = '\0';
     return text ? text : mem_text("");
 }
 

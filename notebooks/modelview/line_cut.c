@@ -66,9 +66,7 @@ void line_cut_middle(buffer_t *out, bytes_t text, size_t max)
         return;
     }
     head = utf8_cut(begin, max / 2);
-    tail = text.size - (max - max / 2);
-    while (tail < text.size && utf8_is_continuation(begin + tail))
-        tail++;
+    tail = utf8_next(begin, text.size - (max - max / 2), text.size);
     buffer_append(out, begin, head);
     buffer_text(out, " …");
     line_cut_number(out, tail - head);

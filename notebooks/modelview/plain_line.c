@@ -4,6 +4,7 @@
  * and memory are linear in the text. */
 #include "notebooks/modelview/plain_line.h"
 
+#include "base/character.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -29,27 +30,11 @@ void plain_line_clear(plain_line_t *self)
 
 /* --- Characters --- */
 
-typedef struct {
-    uint32_t first, last;
-} range_t;
-
 /* Characters that show nothing or change the order of others. The joiners
- * U+200C and U+200D stay: scripts and emoji need them. */
-static const range_t invisible[] = {
-    {0x00AD, 0x00AD}, {0x061C, 0x061C},   {0x180E, 0x180E},   {0x200B, 0x200B},
-    {0x200E, 0x200F}, {0x2028, 0x202E},   {0x2060, 0x206F},   {0xFEFF, 0xFEFF},
-    {0xFFF9, 0xFFFB}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
-};
-
-static bool is_invisible(uint32_t code)
-{
-    if (code < 0xA0)
-        return code < 0x20 || code >= 0x7F;
-    for (size_t i = 0; i < sizeof invisible / sizeof *invisible; i++)
-        if (code >= invisible[i].first && code <= invisible[i].last)
-            return true;
-    return false;
-}
+ * stay: scripts and emoji need them. */
+#define UNSEEN                                                                 \
+    (CHARACTER_CONTROL | CHARACTER_SEPARATOR | CHARACTER_BIDI                  \
+     | CHARACTER_INVISIBLE)
 
 /* Returns true if each of eight bytes is an ASCII character that is shown. */
 static bool are_plain(const char *at)
@@ -82,7 +67,7 @@ static const char *skip_plain(const char *at, const char *end)
             continue;
         }
         size = utf8_decode(at, end, &code);
-        if (size == 0 || is_invisible(code))
+        if (size == 0 || character_is(code, UNSEEN))
             return at;
         at += size;
     }
@@ -192,7 +177,7 @@ static const char *take(plain_line_t *self, const char *at, const char *end)
         self->cursor = 0;
     else if (code == '\b')
         self->cursor -= self->cursor > 0;
-    else if (code == '\t' || !is_invisible(code))
+    else if (code == '\t' || !character_is(code, UNSEEN))
         put(self, code);
     return at;
 }

@@ -1,41 +1,20 @@
 /* See page_text.h. */
 #include "notebooks/page/page_text.h"
 
+#include "base/character.h"
 #include "base/utf8.h"
 
 #include <string.h>
 
-typedef struct {
-    uint32_t first, last;
-} range_t;
-
-/* Formats, also those that turn the direction of writing, private characters
- * and the two separators (Unicode's Cf, Co, Zl and Zp). */
-static const range_t unseen[] = {
-    {0x00AD, 0x00AD},   {0x0600, 0x0605},   {0x061C, 0x061C},
-    {0x06DD, 0x06DD},   {0x070F, 0x070F},   {0x0890, 0x0891},
-    {0x08E2, 0x08E2},   {0x180E, 0x180E},   {0x200B, 0x200F},
-    {0x2028, 0x202E},   {0x2060, 0x2064},   {0x2066, 0x206F},
-    {0xE000, 0xF8FF},   {0xFEFF, 0xFEFF},   {0xFFF9, 0xFFFB},
-    {0x110BD, 0x110BD}, {0x110CD, 0x110CD}, {0x13430, 0x1343F},
-    {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0001, 0xE0001},
-    {0xE0020, 0xE007F}, {0xF0000, 0xFFFFD}, {0x100000, 0x10FFFD},
-};
-
-static bool is_unseen(uint32_t code)
-{
-    if (code < 0xA0)
-        return (code < 0x20 && code != '\n' && code != '\t')
-               || (code >= 0x7F && code < 0xA0);
-    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
-        if (code >= unseen[i].first && code <= unseen[i].last)
-            return true;
-    return false;
-}
+/* Controls, formats, private characters and the two separators. */
+#define UNSEEN                                                                 \
+    (CHARACTER_CONTROL | CHARACTER_SEPARATOR | CHARACTER_BIDI                  \
+     | CHARACTER_INVISIBLE | CHARACTER_JOINER | CHARACTER_FORMAT               \
+     | CHARACTER_PRIVATE)
 
 void page_text_character(uint32_t code, buffer_t *out)
 {
-    if (is_unseen(code))
+    if (code != '\n' && code != '\t' && character_is(code, UNSEEN))
         buffer_format(out, "⟨U+%04X⟩", (unsigned) code);
     else if (code == '<')
         buffer_text(out, "&lt;");
@@ -88,7 +67,7 @@ void page_text_line(const char *text, size_t max, buffer_t *out)
         at += size;
         at += strspn(at, " \t\r\n");
     }
-    shown = line.size <= max ? line.size : utf8_cut((char *) line.data, max);
+    shown = line.size <= max ? line.size : utf8_cut(line.data, max);
     page_text((bytes_t){line.data, shown}, out);
     if (shown < line.size)
         buffer_format(out, "… +%zu bytes", line.size - shown);

@@ -3,6 +3,7 @@
  * a size is one that a program's terminal may have. */
 #include "gateway/http/terminals/terminal_message.h"
 
+#include "base/utf8.h"
 #include "protocol/jspan.h"
 
 #include <assert.h>
@@ -17,7 +18,7 @@ static void check_input(const buffer_t *text)
     size_t cursor = 0;
     fault_t fault;
 
-    assert(terminal_message_whole(buffer_bytes(text)) == text->size);
+    assert(utf8_whole(buffer_bytes(text)) == text->size);
     terminal_message_write_stdout(&frame, buffer_bytes(text));
     assert(jspan_check(frame.data, frame.size, &whole, &fault) == 0);
     assert(jspan_each(whole, &cursor, NULL, &element));
@@ -30,7 +31,7 @@ static void check_input(const buffer_t *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     cleanup_terminal_message terminal_message_t message;
-    size_t whole = terminal_message_whole((bytes_t){data, size});
+    size_t whole = utf8_whole((bytes_t){data, size});
 
     assert(whole <= size && size - whole < 4);
     if (!terminal_message_read(data, size, &message))

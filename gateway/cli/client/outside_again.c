@@ -125,9 +125,8 @@ static void repeat_note(const outside_again_t *self, const json_t *call,
     (void) management_client_ask(
         self->management, "session_note",
         json_pack("{s:s,s:s%,s:s,s:o}", "id", self->session, "text", text.data,
-                  text.size > NOTE_TEXT_MAX
-                      ? utf8_cut((const char *) text.data, NOTE_TEXT_MAX)
-                      : text.size,
+                  text.size > NOTE_TEXT_MAX ? utf8_cut(text.data, NOTE_TEXT_MAX)
+                                            : text.size,
                   "by", "hearth", "call", copy),
         &reply);
 }

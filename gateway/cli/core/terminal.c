@@ -3,6 +3,9 @@
  * knows nothing of images: what hearth itself draws goes past it. */
 #include "gateway/cli/core/terminal.h"
 
+#include "base/character.h"
+#include "base/utf8.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,7 +32,7 @@ struct terminal {
     state_t state;
     char sequence[SEQUENCE_MAX]; /* parameters after ESC [ */
     size_t sequence_size;
-    unsigned char held[3]; /* of a character, in STATE_BIDI */
+    char held[3]; /* of a character, in STATE_BIDI */
     size_t held_size;
 };
 
@@ -93,7 +96,7 @@ static state_t in_text(terminal_t *self, unsigned char byte)
     if (byte == 0xC2)
         return STATE_C1;
     if (byte == 0xE2) {
-        self->held[0] = byte;
+        self->held[0] = (char) byte;
         self->held_size = 1;
         return STATE_BIDI;
     }
@@ -152,31 +155,25 @@ static state_t in_c1(terminal_t *self, unsigned char byte)
     return in_text(self, byte);
 }
 
-bool terminal_is_bidi(const unsigned char *bytes)
-{
-    if (bytes[0] != 0xE2)
-        return false;
-    return (bytes[1] == 0x80 && bytes[2] >= 0xAA && bytes[2] <= 0xAE)
-           || (bytes[1] == 0x81 && bytes[2] >= 0xA6 && bytes[2] <= 0xA9);
-}
-
 static void put_held(terminal_t *self)
 {
     for (size_t i = 0; i < self->held_size; i++)
-        put(self, (char) self->held[i]);
+        put(self, self->held[i]);
     self->held_size = 0;
 }
 
 static state_t in_bidi(terminal_t *self, unsigned char byte)
 {
-    if ((byte & 0xC0) != 0x80) {
+    if (!utf8_is_continuation(byte)) {
         put_held(self);
         return in_text(self, byte);
     }
-    self->held[self->held_size++] = byte;
+    self->held[self->held_size++] = (char) byte;
     if (self->held_size < sizeof self->held)
         return STATE_BIDI;
-    if (!terminal_is_bidi(self->held))
+    uint32_t code = 0;
+    utf8_decode(self->held, self->held + sizeof self->held, &code);
+    if (!character_is(code, CHARACTER_BIDI))
         put_held(self);
     return STATE_TEXT;
 }
@@ -251,28 +248,21 @@ void terminal_end(terminal_t *self)
 const char *terminal_write_cell(terminal_cell_t *self, const char *text,
                                 size_t width)
 {
+    const char *end = text + strlen(text);
     char *cell = self->text;
     size_t size = 0;
 
-    for (size_t shown = 0; *text && size + 2 < sizeof self->text; text++) {
-        unsigned char byte = (unsigned char) *text;
+    for (size_t shown = 0;
+         text < end && shown < width && size + 4 < sizeof self->text; shown++) {
+        uint32_t code = 0;
+        size_t step = utf8_decode(text, end, &code);
+        bool is_plain =
+            step && !character_is(code, CHARACTER_CONTROL | CHARACTER_BIDI);
 
-        /* A byte that is no continuation byte begins a character. */
-        if ((byte & 0xC0) != 0x80 && shown++ == width)
-            break;
-        if (byte == 0xC2 && (unsigned char) text[1] < 0xA0) {
-            cell[size++] = '?';
-            if (text[1])
-                text++;
-            continue;
-        }
-        if (byte == 0xE2 && text[1] && text[2]
-            && terminal_is_bidi((const unsigned char *) text)) {
-            cell[size++] = '?';
-            text += 2;
-            continue;
-        }
-        cell[size++] = byte < ' ' || byte == 0177 ? '?' : (char) byte;
+        step = step ? step : 1;
+        memcpy(cell + size, is_plain ? text : "?", is_plain ? step : 1);
+        size += is_plain ? step : 1;
+        text += step;
     }
     cell[size] = '\0';
     return cell;

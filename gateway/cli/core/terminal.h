@@ -34,11 +34,6 @@ void terminal_mark_line_start(terminal_t *self);
 /* Resets colours, forgets a cut sequence, and writes everything out. */
 void terminal_end(terminal_t *self);
 
-/* Returns true if the three bytes are a character that changes the order in
- * which others are shown: U+202A to U+202E, U+2066 to U+2069. What is shown
- * would not be what is there. */
-bool terminal_is_bidi(const unsigned char *bytes);
-
 /* Writes one line of text for a table: controls become '?', at most `width`
  * characters. Returns the cell's text. */
 typedef struct {

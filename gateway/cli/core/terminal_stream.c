@@ -2,7 +2,9 @@
  * end within a character, so the bytes of an unfinished one are held back. */
 #include "gateway/cli/core/terminal_stream.h"
 
+#include "base/character.h"
 #include "base/cleanup.h"
+#include "base/utf8.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -19,21 +21,19 @@ typedef struct {
 /* Returns the control character that the held bytes are, or 0. */
 static unsigned control_of(const stream_t *self)
 {
-    const unsigned char *c = self->held;
+    const char *held = (const char *) self->held;
+    uint32_t code = 0;
+    bool is_whole = utf8_decode(held, held + self->size, &code) == self->size;
 
-    if (self->size == 1 && c[0] == 0x7f)
-        return 0x7f;
-    if (self->size == 2 && c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
-        return c[1];
-    if (self->size == 3 && terminal_is_bidi(c))
-        return 0x2000 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
-    return 0;
+    return is_whole && character_is(code, CHARACTER_CONTROL | CHARACTER_BIDI)
+               ? code
+               : 0;
 }
 
 static void put_held(stream_t *self)
 {
     unsigned control = control_of(self);
-    char escape[8];
+    char escape[11];
 
     if (control) {
         snprintf(escape, sizeof escape, "\\u%04x", control);

@@ -1,6 +1,7 @@
 /* See mcp_result.h. */
 #include "gateway/cli/mcp/mcp_result.h"
 
+#include "base/utf8.h"
 #include "protocol/jspan_write.h"
 #include "protocol/limits.h"
 
@@ -35,13 +36,10 @@ static bool join_texts(jspan_t blocks, buffer_t *ret_text)
 /* Appends as much of a sentence as the gateway takes, and no half character. */
 static bool fail(const void *text, size_t size, buffer_t *ret_text)
 {
-    const uint8_t *bytes = text;
-
     if (size > SENTENCE_MAX)
-        for (size = SENTENCE_MAX; size && (bytes[size] & 0xc0) == 0x80;)
-            size--;
+        size = utf8_cut(text, SENTENCE_MAX);
     if (size)
-        buffer_append(ret_text, bytes, size);
+        buffer_append(ret_text, text, size);
     else
         buffer_text(ret_text, "the tool failed and does not say why");
     return false;

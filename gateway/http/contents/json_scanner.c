@@ -43,9 +43,8 @@ void json_scanner_text(json_scanner_t *self, const void *bytes, size_t size)
         if (self->lead)
             self->is_broken = !utf8_is_second(self->lead, *at);
         else
-            self->is_broken = self->due
-                                  ? !utf8_is_continuation((const char *) at)
-                                  : length == 0;
+            self->is_broken =
+                self->due ? !utf8_is_continuation(*at) : length == 0;
         self->due = self->due ? self->due - 1u : (unsigned) length - 1u;
         self->lead = length > 1 ? *at : 0;
     }

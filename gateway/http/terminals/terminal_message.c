@@ -68,18 +68,3 @@ void terminal_message_write_disconnect(buffer_t *out)
 {
     buffer_text(out, "[\"disconnect\",1]");
 }
-
-size_t terminal_message_whole(bytes_t bytes)
-{
-    const char *text = bytes.bytes;
-    size_t back = 0, size = bytes.size;
-
-    while (back < 3 && back < size
-           && utf8_is_continuation(text + size - 1 - back))
-        back++;
-    if (back == size)
-        return size; /* no beginning of a character is among them */
-    return utf8_length((unsigned char) text[size - 1 - back]) > back + 1
-               ? size - 1 - back
-               : size;
-}

@@ -35,8 +35,4 @@ void terminal_message_write_setup(buffer_t *out);
 void terminal_message_write_stdout(buffer_t *out, bytes_t text);
 void terminal_message_write_disconnect(buffer_t *out);
 
-/* Returns how many of the bytes are whole characters: at their end a character
- * may be torn. */
-size_t terminal_message_whole(bytes_t bytes);
-
 #endif

@@ -2,7 +2,6 @@
 #include "gateway/http/terminals/terminal_recent.h"
 
 #include "base/utf8.h"
-#include "gateway/http/terminals/terminal_message.h"
 
 #include <string.h>
 
@@ -15,9 +14,7 @@ static void shorten(buffer_t *text)
 
     if (text->size <= TERMINAL_RECENT_MAX)
         return;
-    over = text->size - TERMINAL_RECENT_MAX;
-    while (over < text->size && utf8_is_continuation(bytes + over))
-        over++;
+    over = utf8_next(bytes, text->size - TERMINAL_RECENT_MAX, text->size);
     line = memchr(bytes + over, '\n', text->size - over);
     if (line)
         over = (size_t) (line + 1 - bytes);
@@ -32,7 +29,7 @@ void terminal_recent_add(terminal_recent_t *self, bytes_t bytes,
 
     buffer_append(&all, self->torn.data, self->torn.size);
     buffer_append(&all, bytes.bytes, bytes.size);
-    whole = terminal_message_whole(buffer_bytes(&all));
+    whole = utf8_whole(buffer_bytes(&all));
     buffer_clear(&self->torn);
     buffer_append(&self->torn, all.data + whole, all.size - whole);
     buffer_append(ret_whole, all.data, whole);

@@ -3,6 +3,7 @@
 #include "gateway/registry/downloads/download_answer.h"
 
 #include "base/buffer.h"
+#include "base/character.h"
 #include "base/hex.h"
 #include "base/utf8.h"
 #include "gateway/config/state_files.h"
@@ -50,14 +51,8 @@ static json_t *invalid(const download_kind_t *kind, const char *flaw)
         kind, "Failed", "%s said what is not valid: %s", kind->worker, flaw);
 }
 
-/* Returns true if a terminal or a log would not show the character as one of a
- * line: a control, an end of line, or one that changes the order. */
-static bool is_control(uint32_t code)
-{
-    return code < 0x20 || (code >= 0x7F && code <= 0x9F)
-           || (code >= 0x2028 && code <= 0x202E)
-           || (code >= 0x2066 && code <= 0x2069);
-}
+/* A terminal or a log would not show these as one of a line. */
+#define NOT_OF_A_LINE (CHARACTER_CONTROL | CHARACTER_SEPARATOR | CHARACTER_BIDI)
 
 void download_answer_clean(const char *text, char *ret_text, size_t size)
 {
@@ -70,7 +65,7 @@ void download_answer_clean(const char *text, char *ret_text, size_t size)
 
         if (!step || count + step >= size)
             break;
-        if (is_control(code))
+        if (character_is(code, NOT_OF_A_LINE))
             ret_text[count++] = ' ';
         else
             for (size_t i = 0; i < step; i++)

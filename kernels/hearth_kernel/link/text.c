@@ -9,7 +9,7 @@
 static void decode_byte(text_decoder_t *self, uint8_t byte, buffer_t *out)
 {
     if (self->size == 1 ? !utf8_is_second(self->held[0], byte)
-                        : self->size && (byte & 0xC0) != 0x80) {
+                        : self->size && !utf8_is_continuation(byte)) {
         utf8_append(out, UTF8_REPLACEMENT);
         self->size = 0;
     }

@@ -2,6 +2,7 @@
  * plain text, named as the code's, and cut. */
 #include "gateway/http/mcp/elicitation/question.h"
 
+#include "base/utf8.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/executions/execution_request.h"
 #include "gateway/http/mcp/results/tool_result.h"
@@ -60,9 +61,7 @@ static void write_prompt(const execution_t *run, buffer_t *out)
     }
     if (out->size <= PROMPT_MAX)
         return;
-    out->size = PROMPT_MAX;
-    while (out->size && (out->data[out->size] & 0xc0) == 0x80)
-        out->size--;
+    out->size = utf8_cut(out->data, PROMPT_MAX);
     buffer_text(out, "…");
 }
 

@@ -2,36 +2,24 @@
  * parsing, and each mistake has its own sentence. */
 #include "gateway/http/mcp/protocol/rpc_message.h"
 
+#include "base/character.h"
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Returns how many bytes of the text are a character to be replaced. */
-static size_t bad_size(const unsigned char *text)
-{
-    if (text[0] < ' ')
-        return text[0] != '\n' && text[0] != '\t';
-    if (text[0] == 0x7f)
-        return 1;
-    if (text[0] == 0xc2) /* U+0080 to U+009F */
-        return text[1] >= 0x80 && text[1] < 0xa0 ? 2 : 0;
-    if (text[0] != 0xe2)
-        return 0;
-    return (text[1] == 0x80 && text[2] >= 0xaa && text[2] <= 0xae)
-                   || (text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9)
-               ? 3
-               : 0;
-}
-
 void rpc_text_clean(char *text)
 {
-    unsigned char *at = (unsigned char *) text;
+    char *end = text + strlen(text);
 
-    while (*at) {
-        size_t size = bad_size(at);
+    for (size_t size; text < end; text += size ? size : 1) {
+        uint32_t code = 0;
 
-        memset(at, '?', size);
-        at += size ? size : 1;
+        size = utf8_decode(text, end, &code);
+        if (size && code != '\n' && code != '\t'
+            && character_is(code, CHARACTER_CONTROL | CHARACTER_BIDI))
+            memset(text, '?', size);
     }
 }
 

@@ -19,7 +19,6 @@ bytes_t notice_line(bytes_t text)
         begin--;
     if (size - begin > NOTICE_LINE_MAX)
         begin = size - NOTICE_LINE_MAX;
-    while (begin < size && utf8_is_continuation(bytes + begin))
-        begin++;
+    begin = utf8_next(bytes, begin, size);
     return (bytes_t){bytes + begin, size - begin};
 }

@@ -1,6 +1,7 @@
 /* See process_lines.h. */
 #include "gateway/http/mcp/results/process_lines.h"
 
+#include "base/utf8.h"
 #include "gateway/http/core/model.h"
 #include "notebooks/modelview/plain_line.h"
 
@@ -40,11 +41,8 @@ static void write_argv(const json_t *argv, buffer_t *out)
     size_t size = text ? strlen(text) : 0;
     cleanup_plain_line plain_line_t line;
 
-    if (size > ARGV_SHOWN) {
-        size = ARGV_SHOWN;
-        while ((text[size] & 0xc0) == 0x80)
-            size--;
-    }
+    if (size > ARGV_SHOWN)
+        size = utf8_cut(text, ARGV_SHOWN);
     plain_line_init(&line, text, size);
     if (plain_line_next(&line))
         buffer_append(out, line.line.bytes, line.line.size);

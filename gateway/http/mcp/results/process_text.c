@@ -3,6 +3,7 @@
  * from time to time, so that it takes little memory. */
 #include "gateway/http/mcp/results/process_text.h"
 
+#include "base/utf8.h"
 #include "notebooks/modelview/plain_line.h"
 
 #include <string.h>
@@ -33,8 +34,7 @@ static void write_plain(const void *text, size_t size, buffer_t *out)
 /* Takes bytes from the beginning, up to the beginning of a letter. */
 static size_t drop(buffer_t *text, size_t count)
 {
-    while (count < text->size && (text->data[count] & 0xc0) == 0x80)
-        count++;
+    count = utf8_next(text->data, count, text->size);
     buffer_consume(text, count);
     return count;
 }
@@ -42,11 +42,7 @@ static size_t drop(buffer_t *text, size_t count)
 /* Returns how much of a text fits: whole letters. */
 static size_t fitting(const buffer_t *text, size_t room)
 {
-    if (text->size <= room)
-        return text->size;
-    while (room && (text->data[room] & 0xc0) == 0x80)
-        room--;
-    return room;
+    return text->size <= room ? text->size : utf8_cut(text->data, room);
 }
 
 /* Puts a plain text after the others. */

@@ -2,6 +2,7 @@
  * the middle of a very long one is left out. */
 #include "gateway/http/mcp/results/structured.h"
 
+#include "base/utf8.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/mcp/calls/offer.h"
 #include "gateway/http/mcp/protocol/resource_uri.h"
@@ -13,14 +14,6 @@
 
 /* --- Texts --- */
 
-/* Returns where a letter begins, at or before this byte. */
-static size_t letter_at(const buffer_t *text, size_t at)
-{
-    while (at && (text->data[at] & 0xc0) == 0x80)
-        at--;
-    return at;
-}
-
 /* Returns the text, for the caller; the middle is left out if it is long. */
 static json_t *take_text(buffer_t *text)
 {
@@ -30,8 +23,8 @@ static json_t *take_text(buffer_t *text)
     if (text->size <= STRUCTURED_TEXT_MAX)
         return json_stringn(text->size ? (const char *) text->data : "",
                             text->size);
-    head = letter_at(text, STRUCTURED_TEXT_MAX / 2);
-    tail = letter_at(text, text->size - STRUCTURED_TEXT_MAX / 2);
+    head = utf8_cut(text->data, STRUCTURED_TEXT_MAX / 2);
+    tail = utf8_cut(text->data, text->size - STRUCTURED_TEXT_MAX / 2);
     buffer_append(&cut, text->data, head);
     buffer_text(&cut, CUT);
     buffer_append(&cut, text->data + tail, text->size - tail);

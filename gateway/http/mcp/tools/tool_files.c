@@ -1,6 +1,7 @@
 /* The tool `files`: a session's workspace, through the files thread, which
  * follows no link out of it. It also works when the session is gone, except to
  * fetch and to clone (tool_fetch.c). */
+#include "base/utf8.h"
 #include "gateway/http/contents/contents.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/mcp/results/tool_result.h"
@@ -138,21 +139,6 @@ static char *encode(const buffer_t *bytes)
                              bytes->size, sodium_base64_VARIANT_ORIGINAL);
 }
 
-/* Returns how many bytes at the end are part of an incomplete character. */
-static size_t torn_bytes(const buffer_t *bytes)
-{
-    size_t tail = 0;
-
-    while (tail < 3 && tail < bytes->size
-           && (bytes->data[bytes->size - 1 - tail] & 0xc0) == 0x80)
-        tail++;
-    if (tail == bytes->size)
-        return 0;
-    uint8_t first = bytes->data[bytes->size - 1 - tail];
-    size_t wanted = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0;
-    return wanted > tail ? tail + 1 : 0;
-}
-
 static void answer_text(files_t *self)
 {
     uint64_t whole = download_size(self->download);
@@ -160,9 +146,9 @@ static void answer_text(files_t *self)
     buffer_t *bytes = &self->bytes;
 
     if (end < whole) {
-        size_t torn = torn_bytes(bytes);
-        bytes->size -= torn;
-        end -= torn;
+        size_t kept = utf8_whole(buffer_bytes(bytes));
+        end -= bytes->size - kept;
+        bytes->size = kept;
     }
     json_auto_t *text = json_stringn((const char *) bytes->data, bytes->size);
     if (!text) {

@@ -97,28 +97,6 @@ static void writes_what_terminado_writes(void **state)
                         "\"][\"disconnect\",1]");
 }
 
-static size_t whole(const char *text)
-{
-    return terminal_message_whole((bytes_t){text, strlen(text)});
-}
-
-static void leaves_a_torn_character(void **state)
-{
-    (void) state;
-    assert_int_equal(whole(""), 0);
-    assert_int_equal(whole("ab"), 2);
-    assert_int_equal(whole("a\303"), 1);
-    assert_int_equal(whole("a\303\251"), 3);
-    assert_int_equal(whole("a\360\237\230"), 1);
-    assert_int_equal(whole("a\360\237\230\200"), 5);
-    assert_int_equal(whole("\342\202"), 0);
-    /* What is no beginning of a character does not wait for its rest. */
-    assert_int_equal(whole("a\377"), 2);
-    assert_int_equal(whole("\200\200\200\200"), 4);
-    assert_int_equal(whole("\200"), 1);
-    assert_int_equal(whole("\303\251\251"), 3);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,7 +105,6 @@ int main(void)
         cmocka_unit_test(passes_over_what_it_does_not_know),
         cmocka_unit_test(refuses_what_is_no_message),
         cmocka_unit_test(writes_what_terminado_writes),
-        cmocka_unit_test(leaves_a_torn_character),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
