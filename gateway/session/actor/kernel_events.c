@@ -61,12 +61,13 @@ void kernel_events_on_journal(void *session)
         stop_begin(self, END_REASON_LOST, "the kernel link: %s", fault.text);
 }
 
-static int on_ready(session_t *self, const frame_t *frame, fault_t *fault)
+static int on_ready(session_t *self, const frame_t *frame,
+                    const kernel_permissions_content_t *content, fault_t *fault)
 {
-    cleanup_free char *content =
+    (void) content;
+    cleanup_free char *text =
         mem_copy(frame->content.bytes, frame->content.size);
-    int r =
-        publisher_note(self->publisher, "ready", frame->seq, content, fault);
+    int r = publisher_note(self->publisher, "ready", frame->seq, text, fault);
 
     if (r < 0)
         return r;
@@ -78,7 +79,8 @@ static int on_ready(session_t *self, const frame_t *frame, fault_t *fault)
 }
 
 static int on_input_request(session_t *self, const frame_t *frame,
-                            jspan_t content, fault_t *fault)
+                            const kernel_permissions_content_t *content,
+                            fault_t *fault)
 {
     publisher_event_t event = {
         .type = "input_request",
@@ -96,9 +98,10 @@ static int on_input_request(session_t *self, const frame_t *frame,
     if (r < 0)
         return r;
     request_queue_want_input(
-        self->requests, jspan_is(jspan_member(content, "password"), JSPAN_TRUE)
-                            ? REQUEST_QUEUE_PASSWORD
-                            : REQUEST_QUEUE_TEXT);
+        self->requests,
+        jspan_is(jspan_member(content->object, "password"), JSPAN_TRUE)
+            ? REQUEST_QUEUE_PASSWORD
+            : REQUEST_QUEUE_TEXT);
     return 0;
 }
 
@@ -145,18 +148,8 @@ static int on_reply(session_t *self, const frame_t *frame,
     return dispatch_finish(self, frame, content->object, aborts, fault);
 }
 
-/* Journals a mark like every event, so that the journal's numbers have no gap.
- */
-static int on_marked(session_t *self, const frame_t *frame, fault_t *fault)
-{
-    int r = publisher_note(self->publisher, "marked", frame->seq, "{}", fault);
-
-    if (r == 0)
-        escalation_on_mark(self, frame->request);
-    return r;
-}
-
-static int on_struck(session_t *self, const frame_t *frame, jspan_t content,
+static int on_struck(session_t *self, const frame_t *frame,
+                     const kernel_permissions_content_t *content,
                      fault_t *fault)
 {
     int r = publisher_note(self->publisher, "struck", frame->seq, "{}", fault);
@@ -164,26 +157,49 @@ static int on_struck(session_t *self, const frame_t *frame, jspan_t content,
     if (r == 0)
         escalation_on_strike(
             self, frame->request,
-            jspan_is(jspan_member(content, "taken"), JSPAN_TRUE));
+            jspan_is(jspan_member(content->object, "taken"), JSPAN_TRUE));
     return r;
 }
 
-static int on_yielded(session_t *self, const frame_t *frame, fault_t *fault)
+static void on_awaiting(session_t *self, uint64_t request)
 {
-    int r = publisher_note(self->publisher, "yielded", frame->seq, "{}", fault);
-
-    if (r == 0)
-        escalation_on_yield(self, frame->request);
-    return r;
-}
-
-static int on_awaiting(session_t *self, const frame_t *frame, fault_t *fault)
-{
-    int r =
-        publisher_note(self->publisher, "awaiting", frame->seq, "{}", fault);
-
-    if (r == 0 && request_queue_note_awaiting(self->requests, frame->request))
+    if (request_queue_note_awaiting(self->requests, request))
         dispatch_all_beside(self);
+}
+
+/* What follows from an event; one without a row is published. All are
+ * journaled, so that the journal's numbers have no gap. */
+static const struct {
+    const char *note; /* journaled before `react`; NULL: `handle` does it */
+    void (*react)(session_t *, uint64_t request);
+    int (*handle)(session_t *, const frame_t *,
+                  const kernel_permissions_content_t *, fault_t *);
+} rows[] = {
+    [FRAME_READY] = {.handle = on_ready},
+    [FRAME_INPUT_REQUEST] = {.handle = on_input_request},
+    [FRAME_REPLY] = {.handle = on_reply},
+    [FRAME_MARKED] = {.note = "marked", .react = escalation_on_mark},
+    [FRAME_YIELDED] = {.note = "yielded", .react = escalation_on_yield},
+    [FRAME_AWAITING] = {.note = "awaiting", .react = on_awaiting},
+    [FRAME_CALL] = {.handle = tool_events_on_call},
+    [FRAME_UNCALL] = {.handle = tool_events_on_uncall},
+    [FRAME_STRUCK] = {.handle = on_struck},
+};
+
+static int follow(session_t *self, const frame_t *frame,
+                  const kernel_permissions_content_t *content, fault_t *fault)
+{
+    size_t type = frame->type < sizeof rows / sizeof *rows ? frame->type : 0;
+    int r;
+
+    if (rows[type].handle)
+        return rows[type].handle(self, frame, content, fault);
+    if (!rows[type].note)
+        return kernel_output_publish(self, frame, content, fault);
+    r = publisher_note(self->publisher, rows[type].note, frame->seq, "{}",
+                       fault);
+    if (r == 0)
+        rows[type].react(self, frame->request);
     return r;
 }
 
@@ -204,26 +220,7 @@ static int on_event(session_t *self, const frame_t *frame, fault_t *fault)
     r = kernel_output_flush(self, fault);
     if (r < 0)
         return r;
-    if (frame->type == FRAME_READY)
-        r = on_ready(self, frame, fault);
-    else if (frame->type == FRAME_INPUT_REQUEST)
-        r = on_input_request(self, frame, content.object, fault);
-    else if (frame->type == FRAME_MARKED)
-        r = on_marked(self, frame, fault);
-    else if (frame->type == FRAME_STRUCK)
-        r = on_struck(self, frame, content.object, fault);
-    else if (frame->type == FRAME_YIELDED)
-        r = on_yielded(self, frame, fault);
-    else if (frame->type == FRAME_AWAITING)
-        r = on_awaiting(self, frame, fault);
-    else if (frame->type == FRAME_CALL)
-        r = tool_events_on_call(self, frame, content.object, fault);
-    else if (frame->type == FRAME_UNCALL)
-        r = tool_events_on_uncall(self, frame, content.object, fault);
-    else if (frame->type == FRAME_REPLY)
-        r = on_reply(self, frame, &content, fault);
-    else
-        r = kernel_output_publish(self, frame, content.object, fault);
+    r = follow(self, frame, &content, fault);
     if (r == 0)
         kernel_output_count(self, frame->seq, weight, is_output);
     return r;

@@ -153,7 +153,8 @@ static void write_limit_error(const session_t *self, jspan_t content,
 }
 
 int kernel_output_publish(session_t *self, const frame_t *frame,
-                          jspan_t content, fault_t *fault)
+                          const kernel_permissions_content_t *content,
+                          fault_t *fault)
 {
     cleanup_buffer buffer_t limited = BUFFER_EMPTY;
     publisher_event_t event = {
@@ -167,8 +168,8 @@ int kernel_output_publish(session_t *self, const frame_t *frame,
         .buffer_count = frame->buffer_count,
     };
 
-    if (is_limit_error(self, frame, content)) {
-        write_limit_error(self, content, &limited);
+    if (is_limit_error(self, frame, content->object)) {
+        write_limit_error(self, content->object, &limited);
         event.content = buffer_bytes(&limited);
     }
     return publisher_event(self->publisher, &event, fault);

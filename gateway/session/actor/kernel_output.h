@@ -26,7 +26,8 @@ int kernel_output_flush(session_t *self, fault_t *fault);
 /* Publishes a frame that is a message. A KeyboardInterrupt that a limit caused
  * becomes the limit's error. */
 int kernel_output_publish(session_t *self, const frame_t *frame,
-                          jspan_t content, fault_t *fault);
+                          const kernel_permissions_content_t *content,
+                          fault_t *fault);
 /* Counts an event that is in the journal; may end the kernel. */
 void kernel_output_count(session_t *self, uint64_t seq, size_t bytes,
                          bool is_output);

@@ -155,11 +155,13 @@ static void add_recorded(session_t *self, tool_call_t *call)
         buffer_append(&call->recorded, result.text, result.size);
 }
 
-int tool_events_on_call(session_t *self, const frame_t *frame, jspan_t content,
+int tool_events_on_call(session_t *self, const frame_t *frame,
+                        const kernel_permissions_content_t *content,
                         fault_t *fault)
 {
-    jspan_t arguments = jspan_member(content, "arguments");
-    cleanup_tool_call tool_call_t *call = make_call(self, frame, content);
+    jspan_t arguments = jspan_member(content->object, "arguments");
+    cleanup_tool_call tool_call_t *call =
+        make_call(self, frame, content->object);
     cleanup_free char *name = mem_text(call->tool);
     fault_t why;
     bool is_gateways = tool_offer_is_gateways(name);
@@ -205,7 +207,8 @@ int tool_events_on_call(session_t *self, const frame_t *frame, jspan_t content,
 }
 
 int tool_events_on_uncall(session_t *self, const frame_t *frame,
-                          jspan_t content, fault_t *fault)
+                          const kernel_permissions_content_t *content,
+                          fault_t *fault)
 {
     const tool_call_t *call;
     int64_t number = 0;
@@ -214,7 +217,7 @@ int tool_events_on_uncall(session_t *self, const frame_t *frame,
 
     if (r < 0)
         return r;
-    (void) jspan_to_integer(jspan_member(content, "call"), &number);
+    (void) jspan_to_integer(jspan_member(content->object, "call"), &number);
     call = tool_calls_find_number(self->tools.calls, (uint64_t) number);
     if (call)
         host_tools_fail(self, call->id, "cancelled",

@@ -4,12 +4,15 @@
 #define HEARTH_GATEWAY_SESSION_TOOLS_TOOL_EVENTS_H
 
 #include "gateway/session/core/session.h"
+#include "gateway/session/kernel/kernel_permissions.h"
 
 /* Takes CALL. -EXXX if the journal cannot be written. */
-int tool_events_on_call(session_t *self, const frame_t *frame, jspan_t content,
+int tool_events_on_call(session_t *self, const frame_t *frame,
+                        const kernel_permissions_content_t *content,
                         fault_t *fault);
 /* Takes UNCALL, likewise. */
 int tool_events_on_uncall(session_t *self, const frame_t *frame,
-                          jspan_t content, fault_t *fault);
+                          const kernel_permissions_content_t *content,
+                          fault_t *fault);
 
 #endif

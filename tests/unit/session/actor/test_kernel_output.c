@@ -79,7 +79,7 @@ static int publish(session_t *self, const frame_t *frame)
         read_content((const char *) frame->content.bytes);
     fault_t fault;
 
-    return kernel_output_publish(self, frame, content.object, &fault);
+    return kernel_output_publish(self, frame, &content, &fault);
 }
 
 /* --- Text that waits --- */

@@ -44,15 +44,17 @@ static void offer(session_t *self)
 
 /* Has the kernel say something of host tools in request 7. */
 static int say(session_t *self,
-               int (*take)(session_t *, const frame_t *, jspan_t, fault_t *),
+               int (*take)(session_t *, const frame_t *,
+                           const kernel_permissions_content_t *, fault_t *),
                uint64_t seq, const char *content)
 {
     frame_t frame = {.request = 7, .seq = seq};
-    jspan_t value;
+    kernel_permissions_content_t said = {0};
     fault_t fault;
 
-    assert_int_equal(jspan_check(content, strlen(content), &value, &fault), 0);
-    return take(self, &frame, value, &fault);
+    assert_int_equal(
+        jspan_check(content, strlen(content), &said.object, &fault), 0);
+    return take(self, &frame, &said, &fault);
 }
 
 static int call(session_t *self, uint64_t seq, const char *name)
