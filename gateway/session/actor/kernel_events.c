@@ -167,7 +167,7 @@ static void on_awaiting(session_t *self, uint64_t request)
         dispatch_all_beside(self);
 }
 
-/* What follows from an event; one without a row is published. All are
+/* The consequences of an event; one without a row is published. All are
  * journaled, so that the journal's numbers have no gap. */
 static const struct {
     const char *note; /* journaled before `react`; NULL: `handle` does it */
