@@ -59,7 +59,8 @@ BEGIN {
                                    " notebooks/modelview gateway/config" \
                                    " gateway/audit gateway/metrics" \
                                    " gateway/discovery/discovery.h" \
-                                   " gateway/frontends/frontend.h "
+                                   " gateway/frontends/frontend.h" \
+                                   " gateway/frontends/handover.h "
     may["gateway/cli"]           = " base protocol notebooks/journal" \
                                    " notebooks/json notebooks/formats" \
                                    " notebooks/recording" \

@@ -1,8 +1,10 @@
 /* See audit.h. Writers push lines over inproc to the one thread that has the
- * ledger. A full queue or a writer's own bound loses records, and the next
- * record that goes through says how many. The writers share one socket, because
- * a socket has a descriptor and there are a thousand writers. A lock guards it,
- * held for the moment of a push. */
+ * ledger. A line is the only kind of message, and is written as it comes: text,
+ * which a closed socket frees, and no object to hand over. A full queue or a
+ * writer's own bound loses records, and the next record that goes through says
+ * how many. The writers share one socket, because a socket has a descriptor and
+ * there are a thousand writers. A lock guards it, held for the moment of a
+ * push. */
 #include "gateway/audit/audit.h"
 
 #include "base/buffer.h"

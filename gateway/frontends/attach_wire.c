@@ -31,15 +31,18 @@ uint64_t frontend_weight(const bytes_t *frames, size_t count)
     return weight;
 }
 
-uint64_t frontend_number(bytes_t text)
+bytes_t attach_next(zmsg_t *frames)
 {
-    const char *digits = text.bytes;
-    uint64_t number = 0;
+    zframe_t *frame = zmsg_next(frames);
 
-    for (size_t i = 0; i < text.size; i++) {
-        if (digits[i] < '0' || digits[i] > '9')
-            return 0;
-        number = number * 10 + (uint64_t) (digits[i] - '0');
-    }
-    return number;
+    return frame ? (bytes_t){zframe_data(frame), zframe_size(frame)}
+                 : (bytes_t){0};
+}
+
+bool attach_read_head(zframe_t *frame_or_null, attach_head_t *ret_head)
+{
+    if (!frame_or_null || zframe_size(frame_or_null) != sizeof *ret_head)
+        return false;
+    memcpy(ret_head, zframe_data(frame_or_null), sizeof *ret_head);
+    return true;
 }

@@ -9,7 +9,6 @@
 #include "protocol/jspan.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <zmq.h>
@@ -41,7 +40,9 @@ static int send_frames(frontend_t *self, const bytes_t *frames, size_t count)
 
 static void say_leave(frontend_t *self, attached_t *attached)
 {
-    const bytes_t frames[2] = {text_bytes(attached->id), text_bytes("LEAVE")};
+    const attach_head_t head = {.type = ATTACH_LEAVE};
+    const bytes_t frames[2] = {text_bytes(attached->id),
+                               attach_head_bytes(&head)};
 
     attached->is_leaving = true;
     (void) send_frames(self, frames, 2);
@@ -103,6 +104,7 @@ int frontend_request(frontend_t *self, const char *session, const char *client,
                      channel_t channel, const message_t *message,
                      fault_t *fault)
 {
+    attach_head_t head = {.type = ATTACH_REQUEST, .channel = channel};
     size_t buffers = message_buffer_count(message);
     cleanup_free bytes_t *frames = NULL;
     size_t size = 0;
@@ -116,11 +118,10 @@ int frontend_request(frontend_t *self, const char *session, const char *client,
     if (!frontend_is_attached(self, session))
         return fault_set(fault, ENOTCONN, "session %s is not attached",
                          session);
-    frames = mem_new((8 + buffers) * sizeof *frames);
+    frames = mem_new((7 + buffers) * sizeof *frames);
     frames[size++] = text_bytes(session);
-    frames[size++] = text_bytes("REQUEST");
+    frames[size++] = attach_head_bytes(&head);
     frames[size++] = text_bytes(client);
-    frames[size++] = text_bytes(channel_name(channel));
     frames[size++] = message_header(message);
     frames[size++] = message_parent(message);
     frames[size++] = message_metadata(message);
@@ -176,19 +177,12 @@ bool frontend_sessions_on_attach(frontend_t *self, const char *session,
     return is_wanted;
 }
 
-static bytes_t pop(zmsg_t *frames)
-{
-    zframe_t *frame = zmsg_next(frames);
-
-    return frame ? (bytes_t){zframe_data(frame), zframe_size(frame)}
-                 : (bytes_t){0};
-}
-
 /* Counts bytes that were taken: a session may wait for them. */
 static void count_taken(frontend_t *self, attached_t *attached)
 {
-    char number[24];
-    bytes_t frames[3] = {text_bytes(attached->id), text_bytes("TAKEN"), {0}};
+    attach_head_t head = {.type = ATTACH_TAKEN};
+    const bytes_t frames[2] = {text_bytes(attached->id),
+                               attach_head_bytes(&head)};
     bool is_behind_id = false;
 
     /* The first frame is the ROUTER's own. */
@@ -201,28 +195,25 @@ static void count_taken(frontend_t *self, attached_t *attached)
     }
     if (attached->taken - attached->reported < REPORT_MIN)
         return;
-    attached->reported = attached->taken;
-    snprintf(number, sizeof number, "%" PRIu64, attached->taken);
-    frames[2] = text_bytes(number);
-    (void) send_frames(self, frames, 3);
+    head.taken = attached->reported = attached->taken;
+    (void) send_frames(self, frames, 2);
 }
 
-/* Reads an event; the cursor is at the frame with its name. */
-static void read_event(frontend_t *self, frontend_event_t *ret_event)
+/* Reads an event, whose head was read. */
+static void read_event(frontend_t *self, const attach_head_t *head,
+                       frontend_event_t *ret_event)
 {
     size_t size = zmsg_size(self->frames), i = 0;
-    bytes_t channel;
 
     ret_event->what = FRONTEND_EVENT;
-    ret_event->seq = frontend_number(pop(self->frames));
-    channel = pop(self->frames);
-    ret_event->channel = channel_from_name(channel.bytes, channel.size);
-    ret_event->client = pop(self->frames);
-    ret_event->request = frontend_number(pop(self->frames));
-    ret_event->header = pop(self->frames);
-    ret_event->parent = pop(self->frames);
-    ret_event->metadata = pop(self->frames);
-    ret_event->content = pop(self->frames);
+    ret_event->seq = head->seq;
+    ret_event->channel = head->channel;
+    ret_event->client = attach_next(self->frames);
+    ret_event->request = head->request;
+    ret_event->header = attach_next(self->frames);
+    ret_event->parent = attach_next(self->frames);
+    ret_event->metadata = attach_next(self->frames);
+    ret_event->content = attach_next(self->frames);
     self->buffers = mem_new(size * sizeof *self->buffers);
     for (zframe_t *at = zmsg_next(self->frames); at;
          at = zmsg_next(self->frames))
@@ -231,7 +222,7 @@ static void read_event(frontend_t *self, frontend_event_t *ret_event)
     ret_event->buffer_count = i;
 }
 
-static bool on_hello(frontend_t *self, attached_t *attached,
+static bool on_hello(frontend_t *self, attached_t *attached, uint64_t seq,
                      frontend_event_t *ret_event)
 {
     attached->is_greeted = true;
@@ -241,8 +232,8 @@ static bool on_hello(frontend_t *self, attached_t *attached,
         return false;
     }
     ret_event->what = FRONTEND_HELLO;
-    ret_event->seq = frontend_number(pop(self->frames));
-    ret_event->json = pop(self->frames);
+    ret_event->seq = seq;
+    ret_event->json = attach_next(self->frames);
     return !attached->is_leaving;
 }
 
@@ -258,7 +249,7 @@ static bool on_bye(frontend_t *self, attached_t *attached,
     fault_t fault;
 
     ret_event->what = FRONTEND_BYE;
-    ret_event->json = pop(self->frames);
+    ret_event->json = attach_next(self->frames);
     zhashx_delete(self->attached, id);
     if (!returns)
         return is_wanted;
@@ -269,34 +260,30 @@ static bool on_bye(frontend_t *self, attached_t *attached,
     return true;
 }
 
-/* True when the caller has to hear of it. */
-static bool take_word(frontend_t *self, frontend_event_t *ret_event)
+/* Returns true if the caller has to hear of it. */
+static bool take(frontend_t *self, frontend_event_t *ret_event)
 {
     bytes_t id = {zframe_data(zmsg_first(self->frames)),
                   zframe_size(zmsg_first(self->frames))};
-    zframe_t *word = zmsg_next(self->frames);
     attached_t *attached;
+    attach_head_t head;
 
     *ret_event = (frontend_event_t){0};
     snprintf(ret_event->session, sizeof ret_event->session, "%.*s",
              (int) id.size, (const char *) id.bytes);
     attached = zhashx_lookup(self->attached, ret_event->session);
-    if (!attached || !word)
+    if (!attached || !attach_read_head(zmsg_next(self->frames), &head))
         return false;
-    if (zframe_streq(word, "HELLO"))
-        return on_hello(self, attached, ret_event);
-    if (zframe_streq(word, "BYE"))
+    if (head.type == ATTACH_HELLO)
+        return on_hello(self, attached, head.seq, ret_event);
+    if (head.type == ATTACH_BYE)
         return on_bye(self, attached, ret_event);
-    if (zframe_streq(word, "EVENT")) {
+    if (head.type == ATTACH_EVENT) {
+        read_event(self, &head, ret_event);
         count_taken(self, attached);
-        zmsg_first(self->frames);
-        zmsg_next(self->frames);
-        read_event(self, ret_event);
-    } else if (zframe_streq(word, "STATE")) {
-        ret_event->what = FRONTEND_STATE;
-        ret_event->json = pop(self->frames);
     } else {
-        return false;
+        ret_event->what = FRONTEND_STATE;
+        ret_event->json = attach_next(self->frames);
     }
     return attached->is_wanted && !attached->is_leaving;
 }
@@ -308,7 +295,7 @@ bool frontend_sessions_next(frontend_t *self, frontend_event_t *ret_event)
         self->frames = zmsg_recv(self->sessions);
         if (!self->frames)
             return false;
-        if (take_word(self, ret_event))
+        if (take(self, ret_event))
             return true;
     }
     return false;

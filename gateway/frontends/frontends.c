@@ -12,7 +12,6 @@
 #include "protocol/jspan.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <zmq.h>
 
@@ -149,15 +148,20 @@ static bool send_frames(link_t *link, const bytes_t *frames, size_t count,
     return true;
 }
 
+/* Sends a message of one frame besides its head. */
+static void send_one(link_t *link, const attach_head_t *head, bytes_t frame)
+{
+    const bytes_t frames[2] = {attach_head_bytes(head), frame};
+
+    send_frames(link, frames, 2, false);
+}
+
 static void greet(link_t *link, uint64_t seq, const char *json)
 {
-    char number[24];
-    bytes_t frames[3] = {text_bytes("HELLO"), {0}, text_bytes(json)};
+    attach_head_t head = {.type = ATTACH_HELLO, .seq = seq};
 
-    snprintf(number, sizeof number, "%" PRIu64, seq);
-    frames[1] = text_bytes(number);
     link->is_behind = false;
-    send_frames(link, frames, 3, false);
+    send_one(link, &head, text_bytes(json));
 }
 
 void frontends_greet(frontends_t *self, const char *frontend, uint64_t seq,
@@ -173,27 +177,19 @@ static void send_event(link_t *link, uint64_t seq, channel_t channel,
                        bytes_t client, uint64_t request,
                        const wire_parts_t *parts)
 {
-    char numbers[2][24];
-    bytes_t frames[FRONTEND_EVENT_FRAMES] = {
-        text_bytes("EVENT"),
-        {0},
-        text_bytes(channel_name(channel)),
-        client,
-        {0},
-        parts->header,
-        parts->parent,
-        parts->metadata,
-        parts->content,
+    attach_head_t head = {.type = ATTACH_EVENT,
+                          .channel = channel,
+                          .seq = seq,
+                          .request = request};
+    const bytes_t frames[] = {
+        attach_head_bytes(&head), client,         parts->header, parts->parent,
+        parts->metadata,          parts->content,
     };
+    size_t count = sizeof frames / sizeof *frames;
 
-    snprintf(numbers[0], sizeof numbers[0], "%" PRIu64, seq);
-    snprintf(numbers[1], sizeof numbers[1], "%" PRIu64, request);
-    frames[1] = text_bytes(numbers[0]);
-    frames[4] = text_bytes(numbers[1]);
-    if (send_frames(link, frames, FRONTEND_EVENT_FRAMES,
-                    parts->buffer_count > 0))
+    if (send_frames(link, frames, count, parts->buffer_count > 0))
         send_frames(link, parts->buffers, parts->buffer_count, false);
-    link->sent += frontend_weight(frames, FRONTEND_EVENT_FRAMES)
+    link->sent += frontend_weight(frames, count)
                   + frontend_weight(parts->buffers, parts->buffer_count);
 }
 
@@ -219,23 +215,22 @@ void frontends_answer(frontends_t *self, uint64_t seq, channel_t channel,
 
 void frontends_send_state(frontends_t *self, const char *json)
 {
-    const bytes_t frames[2] = {text_bytes("STATE"), text_bytes(json)};
+    attach_head_t head = {.type = ATTACH_STATE};
 
     for (link_t *at = self->links; at; at = at->next)
-        send_frames(at, frames, 2, false);
+        send_one(at, &head, text_bytes(json));
 }
 
 static void say_bye(link_t *link, const char *reason, const char *sentence)
 {
     cleanup_buffer buffer_t json = BUFFER_EMPTY;
-    bytes_t frames[2] = {text_bytes("BYE"), {0}};
+    attach_head_t head = {.type = ATTACH_BYE};
 
     jspan_write_begin(&json);
     jspan_write_text(&json, "reason", reason);
     jspan_write_text(&json, "sentence", sentence);
     jspan_write_end(&json);
-    frames[1] = buffer_bytes(&json);
-    send_frames(link, frames, 2, false);
+    send_one(link, &head, buffer_bytes(&json));
 }
 
 void frontends_say_goodbye(frontends_t *self, const char *reason,
@@ -260,39 +255,28 @@ void frontends_drop(frontends_t *self, zsock_t *socket)
     link_destroy(&link);
 }
 
-static bytes_t pop(zmsg_t *frames)
+/* Reads a request, whose head was read. */
+static message_t *read_request(zmsg_t *frames)
 {
-    zframe_t *frame = zmsg_next(frames);
-
-    return frame ? (bytes_t){zframe_data(frame), zframe_size(frame)}
-                 : (bytes_t){0};
-}
-
-/* Reads a request; the cursor of `frames` is at the frame with its name. */
-static message_t *read_request(zmsg_t *frames, channel_t *ret_channel)
-{
-    bytes_t client = pop(frames);
-    bytes_t name = pop(frames);
-    channel_t channel = channel_from_name(name.bytes, name.size);
+    bytes_t client = attach_next(frames);
     bytes_t parts[4];
     message_t *message;
 
     for (size_t i = 0; i < 4; i++)
-        parts[i] = pop(frames);
-    if (channel == CHANNEL_COUNT || !parts[0].size)
+        parts[i] = attach_next(frames);
+    if (!parts[0].size)
         return NULL;
     message = message_new(parts[0], parts[1], parts[2], parts[3]);
     message_add_identity(message, client.bytes, client.size);
     for (zframe_t *at = zmsg_next(frames); at; at = zmsg_next(frames))
         message_add_buffer(message, zframe_data(at), zframe_size(at));
-    *ret_channel = channel;
     return message;
 }
 
 /* Returns true if the frontend has room for messages again. */
-static bool read_taken(link_t *link, bytes_t number)
+static bool note_taken(link_t *link, uint64_t taken)
 {
-    link->taken = frontend_number(number);
+    link->taken = taken;
     return link->is_behind
            && link->sent - link->taken < FRONTENDS_UNTAKEN_MAX / 2;
 }
@@ -306,17 +290,20 @@ frontends_message_t frontends_next(frontends_t *self, zsock_t *socket,
 
     while (link && zsock_events(socket) & ZMQ_POLLIN) {
         cleanup_zmsg zmsg_t *frames = zmsg_recv(socket);
-        zframe_t *word = frames ? zmsg_first(frames) : NULL;
+        attach_head_t head;
 
         *ret_frontend = link->frontend;
-        if (!word)
+        if (!frames)
             break;
-        if (zframe_streq(word, "LEAVE"))
+        if (!attach_read_head(zmsg_first(frames), &head))
+            continue;
+        *ret_channel = head.channel;
+        if (head.type == ATTACH_LEAVE)
             return FRONTENDS_LEFT;
-        if (zframe_streq(word, "TAKEN") && read_taken(link, pop(frames)))
+        if (head.type == ATTACH_TAKEN && note_taken(link, head.taken))
             return FRONTENDS_CAUGHT_UP;
-        if (zframe_streq(word, "REQUEST")
-            && (*ret_message = read_request(frames, ret_channel)))
+        if (head.type == ATTACH_REQUEST
+            && (*ret_message = read_request(frames)))
             return FRONTENDS_REQUEST;
     }
     return FRONTENDS_NOTHING;

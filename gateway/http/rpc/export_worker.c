@@ -2,6 +2,7 @@
  * returns it through a pipe. Meanwhile this side changes only the flag that
  * says whether a client still waits. */
 #include "gateway/http/rpc/export_worker.h"
+#include "gateway/frontends/handover.h"
 #include "gateway/http/core/model.h"
 
 #include "notebooks/recording/export.h"
@@ -230,11 +231,7 @@ static void actor(zsock_t *pipe, void *args)
     export_worker_t *self = args;
 
     zsock_signal(pipe, 0);
-    for (;;) {
-        cleanup_free char *word = NULL;
-        job_t *job = NULL;
-        if (zsock_recv(pipe, "sp", &word, &job) < 0 || !job)
-            return; /* $TERM */
+    for (job_t *job; (job = handover_receive(pipe));) {
         job->r = make(self, job);
         /* A write of so few bytes to a pipe is atomic. */
         while (write(self->done[1], &job, sizeof job) < 0 && errno == EINTR)
@@ -331,7 +328,7 @@ static bool add(exchange_t *exchange, const json_t *session, job_t **job_p)
     job->next = self->jobs;
     self->jobs = job;
     self->waiting++;
-    zsock_send(self->actor, "sp", "JOB", take_ptr(job));
+    handover_send(self->actor, take_ptr(job));
     return true;
 }
 

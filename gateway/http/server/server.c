@@ -10,6 +10,7 @@
 #include "gateway/config/fd_limits.h"
 #include "gateway/config/options_copy.h"
 #include "gateway/config/state_files.h"
+#include "gateway/frontends/handover.h"
 #include "gateway/http/core/authorize_audit.h"
 #include "gateway/http/core/metrics.h"
 #include "gateway/http/core/window_access.h"
@@ -153,11 +154,9 @@ static void take_options(server_t *self, options_t **options_p)
 static void read_pipe(server_t *self)
 {
     while (zsock_events(self->pipe) & ZMQ_POLLIN) {
-        cleanup_free char *word = NULL;
-        options_t *options = NULL;
+        options_t *options = handover_receive(self->pipe);
 
-        if (zsock_recv(self->pipe, "sp", &word, &options) < 0 || !word
-            || strcmp(word, "$TERM") == 0) {
+        if (!options) {
             self->is_ending = true;
             return;
         }
@@ -376,5 +375,5 @@ int http_new(options_t *options, memory_budget_t *memory, int64_t begun_us,
 
 void http_change(zactor_t *self, options_t *options)
 {
-    zsock_send(self, "sp", "OPTIONS", options_copy(options));
+    handover_send(self, options_copy(options));
 }
