@@ -82,8 +82,8 @@ def _value(answer: bytes) -> Any:
 class _Call:
     """A call for as long as code waits for its answer, in a `with`.
 
-    It is sent inside of that: wherever an interrupt comes, the gateway is told
-    that nobody waits for what was sent.
+    It is sent inside of that: wherever an interrupt comes, the gateway learns
+    that the code does not wait for what was sent.
     """
 
     def __init__(self) -> None:
