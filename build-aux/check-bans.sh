@@ -25,9 +25,7 @@ BEGIN {
     ban(".", none, "ato(i|l|ll|f)", "use strtol and look at its end")
     ban(".", none, "system|popen", "no shell in between: use posix_spawn")
     ban(".", none, "u?sleep", "wait for conditions with a deadline")
-    # No event says that a TCP port is free again; it waits before its loop.
-    ban(product, "^gateway/gate/listener[.]c$",
-        "(clock_)?nanosleep|zclock_sleep",
+    ban(product, none, "(clock_)?nanosleep|zclock_sleep",
         "wait for conditions with a deadline")
     ban(library, "^base/log[.]c$", "printf|puts|perror" \
         "|log_(error|warning|notice|debug)",

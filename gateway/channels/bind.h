@@ -15,6 +15,8 @@ typedef struct {
     const char *name;   /* its id or name, for log and audit log */
     const char *prefix; /* of its Unix sockets, to which the gate leads; "-1"
                            and so on follow */
+    bool is_restored;   /* the TCP ports were its own before: those that another
+                           program has now are waited for */
 } channel_place_t;
 
 /* A socket that is bound. */
@@ -24,7 +26,7 @@ typedef struct {
 } channel_binding_t;
 
 /* The system chooses a TCP port that is 0 in the connection, and it is filled
- * in. */
+ * in. -EADDRINUSE if another program has the port, unless it is waited for. */
 int channel_bind(zsock_t *socket, connection_file_t *connection,
                  channel_t channel, const channel_place_t *place,
                  channel_binding_t *ret_binding, fault_t *fault);

@@ -157,10 +157,11 @@ static int choose_address(endpoint_t *self, fault_t *fault)
     return 0;
 }
 
-static int bind_sockets(endpoint_t *self, fault_t *fault)
+static int bind_sockets(endpoint_t *self, bool is_restored, fault_t *fault)
 {
     cleanup_free char *prefix = socket_prefix(self->home, self->name);
-    channel_place_t place = {.name = self->name, .prefix = prefix};
+    channel_place_t place = {
+        .name = self->name, .prefix = prefix, .is_restored = is_restored};
 
     return channels_new(&self->connection, &place, &self->channels, fault);
 }
@@ -172,7 +173,7 @@ static int establish(endpoint_t *self, const char *session, fault_t *fault)
     int r;
 
     if ((r = choose_address(self, fault)) < 0
-        || (r = bind_sockets(self, fault)) < 0
+        || (r = bind_sockets(self, false, fault)) < 0
         || (r = open_position(self, fault)) < 0
         || (r = write_description(self, session, fault)) < 0)
         return r;
@@ -275,7 +276,7 @@ int endpoint_restore(const endpoint_home_t *home, const char *name,
     if ((r = read_description(self, ret_session, fault)) < 0
         || (r = read_connection(self, fault)) < 0
         || (r = read_position(self, fault)) < 0
-        || (r = bind_sockets(self, fault)) < 0) {
+        || (r = bind_sockets(self, true, fault)) < 0) {
         if (!is_passing(r))
             unlink_files(home, name);
         return r;

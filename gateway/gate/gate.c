@@ -128,16 +128,17 @@ static int start(gate_t *self, fault_t *fault)
 }
 
 int gate_open(const char *session, channel_t channel, const char *inner,
-              int listener, gate_port_t **ret_port, fault_t *fault)
+              listener_t listener, gate_port_t **ret_port, fault_t *fault)
 {
-    cleanup_fd int fd = listener;
+    cleanup_fd int fd = listener.fd;
     gate_t *self = the_gate;
     int r = self ? start(self, fault)
                  : fault_set(fault, ENOTCONN, "there is no gate to TCP ports");
 
     if (r < 0)
         return r;
-    *ret_port = gate_port_new(session, channel, inner, take_fd(&fd));
+    (void) take_fd(&fd);
+    *ret_port = gate_port_new(session, channel, inner, listener);
     send_command(self, COMMAND_OPEN, *ret_port);
     return 0;
 }
@@ -146,7 +147,9 @@ void gate_close(gate_port_t **port_p)
 {
     gate_t *self = the_gate;
 
-    if (*port_p && self)
+    if (*port_p && self) {
+        gate_port_vacate(*port_p);
         send_command(self, COMMAND_CLOSE, *port_p);
+    }
     *port_p = NULL;
 }

@@ -24,14 +24,16 @@ int gate_new(memory_budget_t *memory, gate_t **ret_gate, fault_t *fault);
 void gate_destroy(gate_t **self_p);
 #define cleanup_gate CLEANUP(gate_destroy)
 
-/* Serves a port from now on: connections of the listening socket, which is
- * taken and must not block, lead to the Unix socket `inner`. `session` is an id
- * or a name, for log and audit log. Every thread may call it. -ENOTCONN if the
+/* Serves a port from now on: connections of the listener, whose socket is taken
+ * and must not block, lead to the Unix socket `inner`. While another program
+ * has the port, the gate tries again four times a second. `session` is an id or
+ * a name, for log and audit log. Every thread may call it. -ENOTCONN if the
  * program has no gate. */
 int gate_open(const char *session, channel_t channel, const char *inner,
-              int listener, gate_port_t **ret_port, fault_t *fault);
-/* Accepts no more connections at the port. Those that are there end with their
- * inner side, or at once if they have none yet. */
+              listener_t listener, gate_port_t **ret_port, fault_t *fault);
+/* Accepts no more connections at the port, which is free when this
+ * returns.  * Connections that are there end with their inner side, or at once
+ * if they have none yet. */
 void gate_close(gate_port_t **port_p);
 
 #endif

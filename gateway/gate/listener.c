@@ -1,19 +1,13 @@
 /* See listener.h. */
 #include "gateway/gate/listener.h"
 
-#include "base/clock.h"
-#include "base/tcp.h"
-
 #include <arpa/inet.h>
-#include <czmq.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <stdio.h>
 #include <string.h>
 
-#define BACKLOG  100  /* libzmq's own */
-#define BIND_MS  5000 /* a port that is taken is waited for */
-#define RETRY_MS 20
+#define BACKLOG 100 /* libzmq's own */
 
 /* IPv6 addresses may have brackets. */
 static int parse_number(const char *ip, tcp_address_t *ret_address)
@@ -55,20 +49,6 @@ static int find_address(const char *ip, tcp_address_t *ret_address)
                                               : find_interface(ip, ret_address);
 }
 
-static int listen_at(const char *ip, int *port, int *ret_fd)
-{
-    tcp_address_t address = {0};
-    int r = find_address(ip, &address);
-
-    if (r < 0)
-        return r;
-    address.v4.sin_port = htons((uint16_t) *port); /* v6 has it there, too */
-    if ((r = tcp_listen(&address, BACKLOG, ret_fd)) < 0)
-        return r;
-    *port = (int) tcp_address_port(&address);
-    return 0;
-}
-
 static int explain(const char *ip, int port, int code, fault_t *fault)
 {
     if (port == 0 && code == EADDRINUSE)
@@ -80,15 +60,35 @@ static int explain(const char *ip, int port, int code, fault_t *fault)
                      strerror(code));
 }
 
-/* A port that was a session's can be another program's for a moment while there
- * is no gateway: that of an outgoing connection. */
-int listener_open(const char *ip, int *port, int *ret_fd, fault_t *fault)
+int listener_retry(tcp_address_t *address, int *ret_fd)
 {
-    int64_t deadline = clock_monotonic_ms() + (*port ? BIND_MS : 0);
-    int r;
+    return tcp_listen(address, BACKLOG, ret_fd);
+}
 
-    while ((r = listen_at(ip, port, ret_fd)) == -EADDRINUSE
-           && clock_monotonic_ms() <= deadline)
-        zclock_sleep(RETRY_MS);
-    return r < 0 ? explain(ip, *port, -r, fault) : 0;
+static int open_at(const char *ip, int port, bool is_waited_for,
+                   listener_t *ret_listener, fault_t *fault)
+{
+    listener_t self = {.fd = -1};
+    int r = find_address(ip, &self.address);
+
+    if (r == 0) {
+        self.address.v4.sin_port = htons((uint16_t) port); /* and of v6 */
+        r = listener_retry(&self.address, &self.fd);
+    }
+    if (r < 0 && !(is_waited_for && r == -EADDRINUSE))
+        return explain(ip, port, -r, fault);
+    *ret_listener = self;
+    return 0;
+}
+
+int listener_open(const char *ip, int port, listener_t *ret_listener,
+                  fault_t *fault)
+{
+    return open_at(ip, port, false, ret_listener, fault);
+}
+
+int listener_reopen(const char *ip, int port, listener_t *ret_listener,
+                    fault_t *fault)
+{
+    return open_at(ip, port, port != 0, ret_listener, fault);
 }

@@ -3,7 +3,10 @@
 #include "gateway/gate/port.h"
 
 #include "base/buffer.h"
+#include "base/log.h"
 #include "protocol/limits.h"
+
+#include <sys/socket.h>
 
 #define BEAT_FRAMES 16 /* a client's has 2 */
 /* libzmq's tree of prefixes needs 31 times the bytes of a subscription. */
@@ -34,14 +37,15 @@ static zmtp_limits_t limits_of(channel_t channel)
 }
 
 gate_port_t *gate_port_new(const char *session, channel_t channel,
-                           const char *inner, int listener)
+                           const char *inner, listener_t listener)
 {
     gate_port_t *self = mem_new(sizeof *self);
 
     self->session = mem_text(session);
     self->channel = channel;
     self->inner = mem_text(inner);
-    self->listener = listener;
+    self->address = listener.address;
+    self->listener = listener.fd;
     self->watch = (watch_t){WATCH_PORT, self, 0};
     self->limits = limits_of(channel);
     return self;
@@ -53,11 +57,42 @@ void gate_port_destroy(gate_port_t **self_p)
 
     if (!self)
         return;
-    cleanup_fd_p(&self->listener);
+    gate_port_shut(self);
     free(self->session);
     free(self->inner);
     free(self);
     *self_p = NULL;
+}
+
+/* A listening socket that is shut down does not hold its port: SO_REUSEADDR. */
+void gate_port_vacate(gate_port_t *self)
+{
+    int fd = self->listener;
+
+    if (fd >= 0)
+        (void) shutdown(fd, SHUT_RDWR);
+}
+
+bool gate_port_listen(gate_port_t *self)
+{
+    int fd = -1;
+
+    if (self->listener >= 0)
+        return true;
+    if (listener_retry(&self->address, &fd) < 0)
+        return false;
+    self->listener = fd;
+    log_notice("session=%s channel=%s port %u is free again", self->session,
+               channel_name(self->channel), tcp_address_port(&self->address));
+    return true;
+}
+
+void gate_port_shut(gate_port_t *self)
+{
+    int fd = atomic_exchange(&self->listener, -1);
+
+    if (fd >= 0)
+        close(fd);
 }
 
 void gate_port_took(gate_port_t *self, size_t bytes, size_t frames)

@@ -5,6 +5,8 @@
 #ifndef HEARTH_GATEWAY_GATE_PORT_H
 #define HEARTH_GATEWAY_GATE_PORT_H
 
+#include "base/tcp.h"
+#include "gateway/gate/listener.h"
 #include "gateway/gate/watch.h"
 #include "gateway/gate/zmtp_follower.h"
 #include "protocol/channel.h"
@@ -31,15 +33,18 @@ typedef struct gate_port {
     struct gate_port *next; /* owned by the gate */
     char *session;          /* owned; id, or name of the viewer */
     channel_t channel;
-    char *inner;   /* owned; path of the Unix socket that it leads to */
-    int listener;  /* owned; -1: closed */
-    watch_t watch; /* the gate's */
+    char *inner;           /* owned; path of the Unix socket that it leads to */
+    tcp_address_t address; /* where it listens */
+    atomic_int listener;   /* owned; -1: another program has the port */
+    bool is_closed;        /* it is freed with its last connection */
+    watch_t watch;         /* the gate's */
     zmtp_limits_t limits;
     unsigned links;            /* connections now */
     unsigned stalled;          /* of those, that take nothing */
     unsigned subscribers;      /* of those, that have subscribed to something */
     bool is_held;              /* its connections are not read */
-    bool is_resting;           /* no descriptor was left: nothing is accepted */
+    bool is_resting;           /* nothing is accepted until the next look: no
+                                  descriptor was left, or it does not listen */
     uint64_t seen;             /* bytes that waited at the last look */
     int64_t changed_ms;        /* monotonic; when they were others */
     atomic_llong waiting;      /* bytes that libzmq has for the owner */
@@ -48,10 +53,18 @@ typedef struct gate_port {
     atomic_uint ended;         /* subscribers that were ended for that */
 } gate_port_t;
 
-/* Makes a port. Takes the listening socket. */
+/* Makes a port. Takes the listener's socket. */
 gate_port_t *gate_port_new(const char *session, channel_t channel,
-                           const char *inner, int listener);
+                           const char *inner, listener_t listener);
 void gate_port_destroy(gate_port_t **self_p);
+
+/* Makes the port free for others now, before the gate's thread closes it. The
+ * owner's call. */
+void gate_port_vacate(gate_port_t *self);
+/* Listens if it does not yet. Returns false if another program has the port. */
+bool gate_port_listen(gate_port_t *self);
+/* Closes the listening socket. */
+void gate_port_shut(gate_port_t *self);
 
 /* Notes a message that the owner has taken from the socket. This and the next
  * two are the owner's calls, and do nothing for NULL: no port. */

@@ -31,7 +31,7 @@ struct traffic {
     size_t held, resting; /* of ports */
     int64_t next_ms;      /* monotonic; of the next look */
     int64_t stop_ms;      /* monotonic; 0: it goes on */
-    bool is_untidy;       /* a port may be without listener and links */
+    bool is_untidy;       /* a closed port may be without links */
     uint8_t room[LINK_READ];
 };
 
@@ -260,7 +260,8 @@ static void look_at_ports(traffic_t *self, int64_t now_ms)
     for (gate_port_t *at = self->ports; at; at = at->next) {
         if (at->is_held)
             hold(self, at, gate_port_is_full(at, now_ms));
-        rest(self, at, false);
+        if (gate_port_listen(at))
+            rest(self, at, false);
     }
 }
 
@@ -326,7 +327,7 @@ static void tidy(traffic_t *self)
     while (self->is_untidy && *at) {
         gate_port_t *port = *at;
 
-        if (port->listener >= 0 || port->links > 0) {
+        if (!port->is_closed || port->links > 0) {
             at = &port->next;
             continue;
         }
@@ -343,7 +344,10 @@ void traffic_open(traffic_t *self, gate_port_t *port)
 {
     port->next = self->ports;
     self->ports = port;
-    listen_to(self, port, true);
+    if (gate_port_listen(port))
+        listen_to(self, port, true);
+    else
+        rest(self, port, true);
 }
 
 /* Closes the connections that have no inner side: they would wait for one, and
@@ -362,8 +366,8 @@ static void close_unconnected(traffic_t *self, const gate_port_t *port)
 void traffic_close(traffic_t *self, gate_port_t *port)
 {
     rest(self, port, false);
-    cleanup_fd_p(&port->listener);
-    port->listener = -1;
+    gate_port_shut(port);
+    port->is_closed = true;
     close_unconnected(self, port);
     self->is_untidy = true;
     tidy(self);

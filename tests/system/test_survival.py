@@ -10,6 +10,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Iterator
 import pytest
 from client import Client, Turn
 from deadline import DEADLINE, wait_for
-from harness import HEARTH, Gateway, Session
+from harness import HEARTH, Gateway, Session, endpoint
 from processes import children, kill, start_time
 
 ROUNDS = 50 if os.environ.get("HEARTH_LONG") else 10
@@ -131,6 +132,27 @@ def test_stopped_gateway(gateway: Gateway) -> None:
     printing.let_it_end()
 
     printing.check(printing.finish(), kills=0)
+
+
+def test_port_taken_meanwhile(gateway: Gateway) -> None:
+    """By an outgoing connection of another program, say."""
+    gateway.options += ["--set", "gateway/transport=tcp"]
+    gateway.terminate()
+    gateway.start()
+    session = gateway.create()
+    with session.client() as client:
+        client.run("kept = 7")
+        host, port = endpoint(session.connection_file, "shell")[6:].split(":")
+        gateway.kill()
+        with socket.create_server((host, int(port))):
+            gateway.start()
+            wait_for(
+                lambda: f"program has port {port}" in gateway.log.read_text(),
+                "a warning",
+            )
+            assert session.show()["state"] == "idle"
+        assert client.value("kept") == 7
+    assert f"port {port} is free again" in gateway.log.read_text()
 
 
 def test_drain_lets_cells_finish(gateway: Gateway) -> None:

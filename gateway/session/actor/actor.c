@@ -230,7 +230,8 @@ static int begin(session_t *self, fault_t *fault)
     session_spec_t *spec = self->spec;
     cleanup_free char *folder = mem_format("%s/journal", spec->state_folder);
     cleanup_free char *sockets = session_spec_sockets(spec);
-    channel_place_t place = {.name = spec->id, .prefix = sockets};
+    channel_place_t place = {
+        .name = spec->id, .prefix = sockets, .is_restored = spec->is_adopted};
     uint64_t torn = 0;
     int r = channels_new(&spec->connection, &place, &self->channels, fault);
 

@@ -2,6 +2,7 @@
 #include "base/fd.h"
 #include "gateway/channels/bind.h"
 #include "gateway/gate/gate.h"
+#include "gateway/gate/listener.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/test.h"
 
@@ -71,6 +72,40 @@ static void leads_a_port_to_each_channel(void **state)
     }
 }
 
+/* A client that chooses the port of a new session hears that it is taken. One
+ * that was the session's is waited for. */
+static void waits_for_a_port_of_its_own(void **state)
+{
+    cleanup_free char *prefix = inside("z");
+    channel_place_t place = {.name = "a-session", .prefix = prefix};
+    connection_file_t connection = connection_to("tcp", "127.0.0.1");
+    cleanup_zsock zsock_t *socket = zsock_new(ZMQ_REP);
+    cleanup_gate gate_t *gate = NULL;
+    channel_binding_t binding;
+    listener_t other;
+    fault_t fault;
+    int port;
+
+    (void) state;
+    assert_int_equal(gate_new(NULL, &gate, &fault), 0);
+    assert_int_equal(listener_open("127.0.0.1", 0, &other, &fault), 0);
+    port = (int) tcp_address_port(&other.address);
+    connection.ports[CHANNEL_SHELL] = port;
+    assert_int_equal(channel_bind(socket, &connection, CHANNEL_SHELL, &place,
+                                  &binding, &fault),
+                     -EADDRINUSE);
+    assert_null(binding.port);
+    channel_unbind(&binding);
+    place.is_restored = true;
+    assert_int_equal(channel_bind(socket, &connection, CHANNEL_SHELL, &place,
+                                  &binding, &fault),
+                     0);
+    assert_int_equal(connection.ports[CHANNEL_SHELL], port);
+    close(other.fd);
+    assert_reachable(socket, &connection, CHANNEL_SHELL);
+    channel_unbind(&binding);
+}
+
 static void names_a_file_where_there_are_no_ports(void **state)
 {
     cleanup_free char *prefix = inside("ipc");
@@ -118,6 +153,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(leads_a_port_to_each_channel,
+                                        make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(waits_for_a_port_of_its_own,
                                         make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(names_a_file_where_there_are_no_ports,
                                         make_folder, remove_folder),

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,11 +24,20 @@
 
 static _Atomic int64_t ahead_ms;
 static _Atomic bool is_over; /* the test: time passes by itself */
+/* A test that has locked it holds up the gate's thread. */
+static pthread_mutex_t gate_may_go = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t test_thread;
+static atomic_uint gate_turns; /* of the gate's thread */
 
 int64_t __wrap_clock_monotonic_ms(void);
 
 int64_t __wrap_clock_monotonic_ms(void)
 {
+    if (!pthread_equal(pthread_self(), test_thread)) {
+        gate_turns++;
+        pthread_mutex_lock(&gate_may_go);
+        pthread_mutex_unlock(&gate_may_go);
+    }
     if (is_over)
         ahead_ms += TRAFFIC_STOP_MS;
     return 1000 + ahead_ms;
@@ -46,23 +56,23 @@ static rig_t rig;
 static int set_up_for(channel_t channel)
 {
     cleanup_free char *path = NULL;
-    int listener = -1;
+    listener_t listener;
     fault_t fault;
 
     ahead_ms = 0;
+    test_thread = pthread_self();
     rig = (rig_t){.memory = memory_budget_new(8 * MIB)};
     if (make_folder(NULL) < 0)
         return -1;
     path = inside("z-1");
     return gate_new(rig.memory, &rig.gate, &fault) < 0
                    || fd_listen_unix(path, &rig.inner, &fault) < 0
-                   || listener_open("127.0.0.1", &rig.number, &listener, &fault)
-                          < 0
+                   || listener_open("127.0.0.1", 0, &listener, &fault) < 0
                    || gate_open("some-session", channel, path, listener,
                                 &rig.port, &fault)
                           < 0
                ? -1
-               : 0;
+               : (rig.number = (int) tcp_address_port(&listener.address)) < 1;
 }
 
 static int set_up(void **state)
@@ -91,17 +101,26 @@ static int tear_down(void **state)
     return remove_folder(state);
 }
 
-static int dial(void)
+/* Returns -1 if the port does not listen. */
+static int dial_port(int number)
 {
-    const struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-        .sin_port = htons((uint16_t) rig.number)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_addr.s_addr =
+                                            htonl(INADDR_LOOPBACK),
+                                        .sin_port = htons((uint16_t) number)};
+    cleanup_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_true(fd >= 0);
-    assert_int_equal(
-        connect(fd, (const struct sockaddr *) &address, sizeof address), 0);
+    return connect(fd, (const struct sockaddr *) &address, sizeof address) == 0
+               ? take_fd(&fd)
+               : -1;
+}
+
+static int dial(void)
+{
+    int fd = dial_port(rig.number);
+
+    assert_true(fd >= 0);
     return fd;
 }
 
@@ -545,19 +564,71 @@ static void ends_connections_that_have_not_begun(void **state)
     assert_true(has_stayed);
 }
 
+/* A program that gets the port next does not wait for the gate's thread. */
+static void frees_its_port_at_once(void **state)
+{
+    listener_t listener = {.fd = -1};
+    fault_t fault;
+    int r;
+
+    (void) state;
+    pthread_mutex_lock(&gate_may_go);
+    gate_close(&rig.port);
+    r = listener_open("127.0.0.1", rig.number, &listener, &fault);
+    pthread_mutex_unlock(&gate_may_go);
+    assert_int_equal(r, 0);
+    close(listener.fd);
+}
+
+/* Another program has the port while the gate begins. */
+static void waits_for_a_port_that_is_taken(void **state)
+{
+    cleanup_free char *path = inside("z-1");
+    gate_port_t *port = NULL;
+    listener_t other, listener = {.fd = -1};
+    fault_t fault;
+    int number, client, inner;
+    unsigned before;
+
+    (void) state;
+    assert_int_equal(listener_open("127.0.0.1", 0, &other, &fault), 0);
+    number = (int) tcp_address_port(&other.address);
+    assert_int_equal(listener_reopen("127.0.0.1", number, &listener, &fault),
+                     0);
+    assert_int_equal(listener.fd, -1);
+    assert_int_equal(
+        gate_open("later", CHANNEL_SHELL, path, listener, &port, &fault), 0);
+    before = gate_turns;
+    while (gate_turns - before < 2) /* it has tried */
+        assert_false(is_ready(rig.inner, 10));
+    close(other.fd);
+    client = dial_port(number);
+    for (int left = WAIT_MS / 10; client < 0 && left; left--) {
+        assert_false(is_ready(rig.inner, 10));
+        client = dial_port(number);
+    }
+    greet(client);
+    inner = answer();
+    hear(inner, GREETING);
+    gate_close(&port);
+    assert_int_equal(dial_port(number), -1);
+    close(client);
+    close(inner);
+}
+
 static void needs_a_gate(void **state)
 {
     gate_port_t *port = NULL;
     fault_t fault;
-    int listener = -1, number = 0;
+    listener_t listener;
 
     (void) state;
-    assert_int_equal(listener_open("127.0.0.1", &number, &listener, &fault), 0);
+    assert_int_equal(listener_open("127.0.0.1", 0, &listener, &fault), 0);
     assert_int_equal(
         gate_open("s", CHANNEL_SHELL, "/z", listener, &port, &fault),
         -ENOTCONN);
     assert_null(port);
-    assert_int_equal(fcntl(listener, F_GETFD), -1); /* it was taken */
+    assert_int_equal(fcntl(listener.fd, F_GETFD), -1); /* it was taken */
 }
 
 #define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -585,6 +656,8 @@ int main(void)
         RIGGED(ends_with_connections_that_are_left),
         RIGGED(ends_its_connections_with_the_inner_side),
         RIGGED(ends_connections_that_have_not_begun),
+        RIGGED(frees_its_port_at_once),
+        RIGGED(waits_for_a_port_that_is_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

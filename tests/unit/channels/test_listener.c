@@ -1,8 +1,6 @@
-/* Time is the test's own: a wait costs none, and something may happen in it. */
 #include "gateway/gate/listener.h"
 #include "tests/lib/test.h"
 
-#include "base/clock.h"
 #include "base/fd.h"
 
 #include <arpa/inet.h>
@@ -11,36 +9,6 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
-
-static int64_t now_ms;     /* what the clock says */
-static int release;        /* a descriptor that is closed ... */
-static int64_t release_ms; /* ... at that time */
-
-int64_t __wrap_clock_monotonic_ms(void);
-void __wrap_zclock_sleep(int ms);
-
-int64_t __wrap_clock_monotonic_ms(void)
-{
-    return now_ms;
-}
-
-void __wrap_zclock_sleep(int ms)
-{
-    assert_true(ms > 0);
-    now_ms += ms;
-    if (release >= 0 && now_ms >= release_ms) {
-        close(release);
-        release = -1;
-    }
-}
-
-static int set_up(void **state)
-{
-    (void) state;
-    now_ms = 1000;
-    release = -1;
-    return 0;
-}
 
 /* A listening socket that is not libzmq's. */
 static int take_port(int *ret_port)
@@ -93,20 +61,29 @@ static void assert_shut(int fd)
     assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
 }
 
-static void finds_a_free_port(void **state)
+static listener_t open_port(int port)
 {
-    cleanup_fd int one = -1, two = -1;
-    int port = 0, other = 0;
+    listener_t listener = {.fd = -1};
     fault_t fault;
 
+    assert_int_equal(listener_open("127.0.0.1", port, &listener, &fault), 0);
+    return listener;
+}
+
+static void finds_a_free_port(void **state)
+{
+    listener_t one = open_port(0), two = open_port(0);
+    int port = (int) tcp_address_port(&one.address),
+        other = (int) tcp_address_port(&two.address);
+
     (void) state;
-    assert_int_equal(listener_open("127.0.0.1", &port, &one, &fault), 0);
-    assert_int_equal(listener_open("127.0.0.1", &other, &two, &fault), 0);
     assert_in_range(port, 1, 65535);
     assert_int_not_equal(port, other);
-    assert_shut(one);
-    assert_reachable(one, port);
-    assert_reachable(two, other);
+    assert_shut(one.fd);
+    assert_reachable(one.fd, port);
+    assert_reachable(two.fd, other);
+    close(one.fd);
+    close(two.fd);
 }
 
 static int family_of(int fd)
@@ -130,29 +107,26 @@ static void knows_each_form_of_an_address(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        cleanup_fd int fd = -1;
-        int port = 0;
+        listener_t listener = {.fd = -1};
         fault_t fault;
-        int r = listener_open(cases[i].ip, &port, &fd, &fault);
+        int r = listener_open(cases[i].ip, 0, &listener, &fault);
 
         if (cases[i].family == AF_INET6
             && (r == -EADDRNOTAVAIL || r == -EAFNOSUPPORT))
             continue; /* a machine without IPv6 */
         assert_int_equal(r, 0);
-        assert_int_equal(family_of(fd), cases[i].family);
-        assert_in_range(port, 1, 65535);
+        assert_int_equal(family_of(listener.fd), cases[i].family);
+        assert_in_range(tcp_address_port(&listener.address), 1, 65535);
+        close(listener.fd);
     }
 }
 
 /* A connection that was ended from here leaves its port occupied for a minute.
- * It is no reason to wait. */
+ * It does not keep the port from its owner. */
 static void takes_the_port_of_connections_that_were(void **state)
 {
-    cleanup_fd int listener = -1;
-    int port, given;
-    int64_t begun = now_ms;
-    int fd = take_port(&port), client, server;
-    fault_t fault;
+    listener_t listener;
+    int port, fd = take_port(&port), client, server;
     char byte;
 
     (void) state;
@@ -163,41 +137,58 @@ static void takes_the_port_of_connections_that_were(void **state)
     close(server);
     assert_int_equal(read(client, &byte, 1), 0);
     close(client);
-    given = port;
-    assert_int_equal(listener_open("127.0.0.1", &port, &listener, &fault), 0);
-    assert_int_equal(port, given);
-    assert_int_equal(now_ms, begun);
-    assert_reachable(listener, port);
+    listener = open_port(port);
+    assert_int_equal(tcp_address_port(&listener.address), port);
+    assert_reachable(listener.fd, port);
+    close(listener.fd);
 }
 
-static void waits_for_a_port_in_use(void **state)
+static void refuses_a_port_in_use(void **state)
 {
-    cleanup_fd int listener = -1;
     int port;
-    fault_t fault;
-
-    (void) state;
-    release = take_port(&port);
-    release_ms = now_ms + 4000;
-    assert_int_equal(listener_open("127.0.0.1", &port, &listener, &fault), 0);
-    assert_int_equal(release, -1);
-    assert_in_range(now_ms, release_ms, release_ms + 100);
-    assert_reachable(listener, port);
-}
-
-static void does_not_wait_for_ever(void **state)
-{
-    int64_t begun = now_ms;
-    int port;
-    cleanup_fd int fd = take_port(&port), listener = -1;
+    cleanup_fd int fd = take_port(&port);
     cleanup_free char *named = mem_format(":%d: ", port);
+    listener_t listener = {.fd = -2};
     fault_t fault;
 
     (void) state;
-    assert_int_equal(listener_open("127.0.0.1", &port, &listener, &fault),
+    assert_int_equal(listener_open("127.0.0.1", port, &listener, &fault),
                      -EADDRINUSE);
-    assert_in_range(now_ms, begun + 5000, begun + 5100);
+    assert_int_equal(listener.fd, -2);
     assert_non_null(strstr(fault.text, named));
+}
+
+static void tries_again_for_a_port_that_was_its_own(void **state)
+{
+    int port, fd = take_port(&port);
+    listener_t listener = {.fd = -2};
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(listener_reopen("127.0.0.1", port, &listener, &fault), 0);
+    assert_int_equal(listener.fd, -1);
+    assert_int_equal(tcp_address_port(&listener.address), port);
+    assert_int_equal(listener_retry(&listener.address, &listener.fd),
+                     -EADDRINUSE);
+    assert_int_equal(listener.fd, -1);
+    close(fd);
+    assert_int_equal(listener_retry(&listener.address, &listener.fd), 0);
+    assert_shut(listener.fd);
+    assert_reachable(listener.fd, port);
+    close(listener.fd);
+}
+
+static void reopens_a_port_that_is_free(void **state)
+{
+    int port, fd = take_port(&port);
+    listener_t listener = {.fd = -1};
+    fault_t fault;
+
+    (void) state;
+    close(fd);
+    assert_int_equal(listener_reopen("127.0.0.1", port, &listener, &fault), 0);
+    assert_reachable(listener.fd, port);
+    close(listener.fd);
 }
 
 static void refuses_an_invalid_address(void **state)
@@ -212,29 +203,29 @@ static void refuses_an_invalid_address(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int64_t begun = now_ms;
-        int port = 0, fd = -1;
+        listener_t listener = {.fd = -2};
         fault_t fault = {0};
 
-        assert_int_equal(listener_open(cases[i].ip, &port, &fd, &fault),
+        assert_int_equal(listener_open(cases[i].ip, 0, &listener, &fault),
                          -cases[i].code);
         assert_true(strncmp(fault.text, "cannot bind tcp://", 18) == 0);
-        assert_int_equal(port, 0);
-        assert_int_equal(fd, -1);
         /* Only a port that is taken is worth waiting for. */
-        assert_int_equal(now_ms, begun);
+        assert_int_equal(listener_reopen(cases[i].ip, 1, &listener, &fault),
+                         -cases[i].code);
+        assert_int_equal(listener.fd, -2);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(finds_a_free_port, set_up),
-        cmocka_unit_test_setup(knows_each_form_of_an_address, set_up),
-        cmocka_unit_test_setup(takes_the_port_of_connections_that_were, set_up),
-        cmocka_unit_test_setup(waits_for_a_port_in_use, set_up),
-        cmocka_unit_test_setup(does_not_wait_for_ever, set_up),
-        cmocka_unit_test_setup(refuses_an_invalid_address, set_up),
+        cmocka_unit_test(finds_a_free_port),
+        cmocka_unit_test(knows_each_form_of_an_address),
+        cmocka_unit_test(takes_the_port_of_connections_that_were),
+        cmocka_unit_test(refuses_a_port_in_use),
+        cmocka_unit_test(tries_again_for_a_port_that_was_its_own),
+        cmocka_unit_test(reopens_a_port_that_is_free),
+        cmocka_unit_test(refuses_an_invalid_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
