@@ -1,12 +1,14 @@
-"""The recipes of HACKING.md: what they name is there, and one is followed.
+"""The recipes of HACKING.md: what they name is there, and two are followed.
 
-The limit of a session is added to a copy of the tree, step by step. What the
-step changes is compiled, and the rest is the build's.
+The limit of a session, and the object of a REST endpoint, are added to a copy
+of the tree, step by step. What the step changes is compiled as the build does,
+and the rest is the build's.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,8 +16,17 @@ from pathlib import Path
 import pytest
 from documents import HEARTH, ROOT
 
-LIBRARIES = HEARTH.parent / ".libs"
-PACKAGES = ["libczmq", "jansson", "libsodium", "libcrypto"]
+BUILD = HEARTH.parent
+LIBRARIES = BUILD / ".libs"
+needs_libraries = pytest.mark.skipif(
+    not (LIBRARIES / "libbase.a").exists(), reason="no libraries of a build"
+)
+FLAGS = (
+    "$(DEFS) $(VERSION_CPPFLAGS) $(PATHS_CPPFLAGS) $(AM_CPPFLAGS)"
+    " $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS)"
+)
+PACKAGES = ("ZMQ", "JANSSON", "SODIUM", "CRYPTO", "TLS", "SECCOMP", "CMOCKA")
+LIBS = " ".join(f"$({name}_LIBS)" for name in (*PACKAGES, "WEBSOCKETS"))
 ROW = (
     '    X(threads, NUMBER, 4, 1000, false, 64, "64", SESSION_LIMIT_COUNTED, '
     '"threads of a process") \\\n'
@@ -73,28 +84,30 @@ def test_each_recipe_has_at_most_six_steps() -> None:
         assert 3 <= len(steps) <= 6, title
 
 
-def flags(kind: str) -> list[str]:
-    return subprocess.run(
-        ["pkg-config", kind, *PACKAGES],
+def expand(text: str) -> list[str]:
+    """Words of the build's makefile, as a file of the unit tests has them."""
+    target = "tests/unit/recipe.o"
+    said = subprocess.run(
+        ["make", "-s", "-C", str(BUILD), "-f", "-", target],
+        input=f"include Makefile\n{target}: ; $(info {text})@:\n",
         check=True,
         capture_output=True,
         text=True,
-    ).stdout.split()
+    )
+    return shlex.split(said.stdout)
 
 
-def compile_copy(tree: Path, program: Path, *mains: str) -> None:
+def compile_copy(tree: Path, program: Path, *sources: str | Path) -> None:
+    """A header that the tree has not is the checkout's."""
     subprocess.run(
         [
-            *("cc", "-std=gnu11", "-D_GNU_SOURCE", f"-I{tree}", "-w"),
-            *('-DHEARTH_VERSION="0"', '-DHEARTH_PYTHONDIR="/nowhere"'),
-            '-DHEARTH_SYSCONFDIR="/nowhere"',
-            *flags("--cflags"),
-            *(str(tree / source) for source in (*SOURCES, *mains)),
+            *(*expand("$(CC)"), f"-I{tree}", *expand(FLAGS)),
+            *(str(tree / source) for source in sources),
             *("-o", str(program), "-Wl,--start-group"),
             *(str(path) for path in sorted(LIBRARIES.glob("lib*.a"))),
-            "-Wl,--end-group",
-            *(*flags("--libs"), "-lcmocka", "-lseccomp", "-lwebsockets"),
+            *("-Wl,--end-group", *expand(LIBS)),
         ],
+        cwd=BUILD,
         check=True,
     )
 
@@ -105,9 +118,7 @@ def replace(path: Path, before: str, after: str) -> None:
     path.write_text(text.replace(before, after))
 
 
-@pytest.mark.skipif(
-    not (LIBRARIES / "libbase.a").exists(), reason="no libraries of a build"
-)
+@needs_libraries
 def test_a_limit_of_a_session_by_its_recipe(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     for folder in ("base", "protocol", "sandbox", "kernels", "notebooks"):
@@ -131,13 +142,14 @@ def test_a_limit_of_a_session_by_its_recipe(tmp_path: Path) -> None:
     assert head
     replace(header, head[0] + "\\\n", head[0] + ROW)
     (tree / "main.c").write_text(PROGRAM)
-    compile_copy(tree, tmp_path / "program", "main.c")
+    compile_copy(tree, tmp_path / "program", *SOURCES, "main.c")
     subprocess.run([str(tmp_path / "program")], check=True)
 
     # The tests ask for the next two steps, then they are content.
     compile_copy(
         tree,
         check,
+        *SOURCES,
         "tests/unit/config/test_option_table.c",
         "tests/lib/options_folder.c",
     )
@@ -157,3 +169,92 @@ def test_a_limit_of_a_session_by_its_recipe(tmp_path: Path) -> None:
     )
     said = run_checks()
     assert "[  FAILED  ]" not in said, said
+
+
+RESOURCE = """
+#include "gateway/http/api/route.h"
+
+static void show(exchange_t *exchange)
+{
+    exchange_json(exchange, 200, json_pack("{s:i}", "sun", 1));
+}
+
+const route_t weather_routes[] = {
+    {METHOD_GET, "/hearth/weather", SCOPE_OBSERVE, show},
+    {0},
+};
+"""
+DESCRIPTION = """{
+ "paths": {"/hearth/weather": {"get": {
+  "summary": "The weather",
+  "responses": {"200": {
+   "description": "As it is now",
+   "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Weather"}}}
+  }}
+ }}},
+ "components": {"schemas": {"Weather": {
+  "type": "object", "required": ["sun"], "properties": {"sun": {"type": "integer"}}
+ }}}
+}
+"""  # noqa: E501
+
+
+@needs_libraries
+def test_a_rest_endpoint_by_its_recipe(tmp_path: Path) -> None:
+    """The noun and its object are new: there is no longer way."""
+    tree, check = tmp_path / "tree", tmp_path / "check"
+    shutil.copytree(ROOT / "gateway/http", tree / "gateway/http")
+    makefile = tree / "gateway/http/Makemodule.am"
+
+    def make(script: str, suffix: str) -> str:
+        """Does as the build with the files that the makefile names."""
+        named = re.findall(
+            rf"^\t%D%/(\S+\{suffix})(?: \\)?$", makefile.read_text(), re.M
+        )
+        return subprocess.run(
+            ["sh", str(ROOT / "build-aux" / script)]
+            + [f"gateway/http/{name}" for name in dict.fromkeys(named)],
+            cwd=tree,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+
+    def run_checks() -> str:
+        (tree / "routes.c").write_text(make("route-tables.sh", ".c"))
+        (tree / "parts.json").write_text(make("json-list.sh", ".json"))
+        (tree / "parts.c").write_text(
+            subprocess.run(
+                [
+                    *("sh", ROOT / "build-aux/embed.sh"),
+                    *("gateway/http/api/openapi.h", "openapi_parts"),
+                    tree / "parts.json",
+                ],
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout
+        )
+        compile_copy(
+            tree,
+            check,
+            *("routes.c", "parts.c", "gateway/http/api/api_weather.c"),
+            ROOT / "tests/unit/http/api/test_openapi.c",
+        )
+        return subprocess.run(
+            [str(check)], capture_output=True, text=True
+        ).stderr
+
+    # The table of routes, and its row of the makefile. A test asks for more.
+    (tree / "gateway/http/api/api_weather.c").write_text(RESOURCE)
+    row = "\t%D%/api/api_tools.c \\\n"
+    replace(makefile, row, row + row.replace("tools", "weather"))
+    assert "get /hearth/weather is not described" in run_checks()
+
+    # The description, and its row. The test is content.
+    (tree / "gateway/http/api/openapi/weather.json").write_text(DESCRIPTION)
+    row = "\t%D%/api/openapi/tools.json \\\n"
+    replace(makefile, row, row + row.replace("tools", "weather"))
+    said = run_checks()
+    assert "[  FAILED  ]" not in said, said
+    assert "[  PASSED  ] 4 test(s)." in said, said

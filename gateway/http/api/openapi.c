@@ -16,14 +16,6 @@ static const struct {
     {413, false}, {500, true}, {501, false}, {503, false},
 };
 
-static json_t *load(const char *text, size_t size)
-{
-    json_t *object = json_loadb(text, size, 0, NULL);
-
-    assert(object); /* tests/unit/http/api/test_openapi.c parses it */
-    return object;
-}
-
 /* --- Paths --- */
 
 /* Makes "session" of "sessions", "process" of "processes", "fetch" of
@@ -146,17 +138,41 @@ static void fill_refusals(json_t *responses)
     }
 }
 
+/* Adds the paths and components of each file to an empty object. */
+static void add_parts(json_t *document)
+{
+    json_auto_t *parts = json_loadb(openapi_parts, openapi_parts_size, 0, NULL);
+    const char *kind;
+    json_t *part, *named;
+    size_t i;
+
+    assert(parts); /* tests/unit/http/api/test_openapi.c parses it */
+    json_array_foreach(parts, i, part)
+    {
+        json_object_update(member(document, "paths"),
+                           json_object_get(part, "paths"));
+        json_object_foreach(json_object_get(part, "components"), kind, named)
+        {
+            json_object_update(member(member(document, "components"), kind),
+                               named);
+        }
+    }
+}
+
 json_t *openapi_document(const char *base, route_each_fn *each)
 {
-    json_t *paths = load(openapi_paths, openapi_paths_size);
-    json_t *components = load(openapi_components, openapi_components_size);
+    json_auto_t *written = json_object();
+    json_t *paths, *components;
     size_t cursor = 0;
 
+    add_parts(written);
+    paths = json_object_get(written, "paths");
+    components = json_object_get(written, "components");
     for (const route_t *at = each(&cursor); at; at = each(&cursor))
         add_route(paths, at);
     fill_refusals(json_object_get(components, "responses"));
     return json_pack(
-        "{s:s,s:{s:s,s:s,s:s},s:[{s:s}],s:[{s:[]},{s:[]}],s:o,s:o}", "openapi",
+        "{s:s,s:{s:s,s:s,s:s},s:[{s:s}],s:[{s:[]},{s:[]}],s:O,s:O}", "openapi",
         "3.0.3", "info", "title", "hearth", "version", HEARTH_VERSION,
         "description",
         "Jupyter's REST interface, and hearth's own below "

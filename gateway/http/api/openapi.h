@@ -1,7 +1,7 @@
-/* Describes the interface as an OpenAPI 3 document: each path by
- * openapi_paths.json and openapi_components.json, and each route by the table
- * of routes: its parameters, its scope, and the errors that every route may
- * answer. */
+/* Describes the interface as an OpenAPI 3 document: each path and schema by the
+ * files of gateway/http/api/openapi/, one for each resource, and each route by
+ * the table of routes: its parameters, its scope, and the errors that every
+ * route may answer. */
 #ifndef HEARTH_GATEWAY_HTTP_API_OPENAPI_H
 #define HEARTH_GATEWAY_HTTP_API_OPENAPI_H
 
@@ -13,8 +13,10 @@
  * tests/unit/http/api/test_openapi.c finds both. */
 json_t *openapi_document(const char *base, route_each_fn *each);
 
-/* The two files, converted to C when hearth is built (build-aux/embed.sh). */
-extern const char openapi_paths[], openapi_components[];
-extern const size_t openapi_paths_size, openapi_components_size;
+/* The files as one JSON array, converted to C when hearth is built
+ * (build-aux/embed.sh). Each has paths, components or both, as OpenAPI has
+ * them, and no name that another file has. */
+extern const char openapi_parts[];
+extern const size_t openapi_parts_size;
 
 #endif

@@ -24,7 +24,7 @@ static void each_operation(const json_t *document, operation_fn *fn,
     }
 }
 
-/* Only the table knows the scopes, only the file has a summary. */
+/* Only the table knows the scopes, only the files have a summary. */
 static void check_operation(const char *method, const char *path,
                             const json_t *operation, void *owner)
 {
@@ -47,6 +47,38 @@ static void describes_each_route_and_nothing_else(void **state)
     while (routes_each(&cursor))
         routes++;
     assert_int_equal(operations, routes);
+}
+
+static size_t count_names(const json_t *part)
+{
+    size_t count = json_object_size(json_object_get(part, "paths"));
+    const char *kind;
+    json_t *named;
+
+    json_object_foreach(json_object_get(part, "components"), kind, named)
+    {
+        count += json_object_size(named);
+    }
+    return count;
+}
+
+/* If two files had a name, one would win silently. */
+static void has_each_name_in_one_file(void **state)
+{
+    json_auto_t *document = openapi_document("", routes_each);
+    json_auto_t *parts = json_loadb(openapi_parts, openapi_parts_size,
+                                    JSON_REJECT_DUPLICATES, NULL);
+    size_t count = 0, i;
+    json_t *part;
+
+    (void) state;
+    assert_non_null(parts);
+    json_array_foreach(parts, i, part)
+    {
+        assert_true(count_names(part) > 0);
+        count += count_names(part);
+    }
+    assert_int_equal(count_names(document), count);
 }
 
 static void check_links(json_t *value, const json_t *document)
@@ -106,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(describes_each_route_and_nothing_else),
+        cmocka_unit_test(has_each_name_in_one_file),
         cmocka_unit_test(links_lead_somewhere),
         cmocka_unit_test(lists_answers_common_to_all_routes),
     };
