@@ -88,7 +88,10 @@ def expand(text: str) -> list[str]:
     """Words of the build's makefile, as a file of the unit tests has them."""
     target = "tests/unit/recipe.o"
     said = subprocess.run(
-        ["make", "-s", "-C", str(BUILD), "-f", "-", target],
+        [
+            *("make", "-s", "--no-print-directory", "-C", str(BUILD)),
+            *("-f", "-", target),
+        ],
         input=f"include Makefile\n{target}: ; $(info {text})@:\n",
         check=True,
         capture_output=True,
