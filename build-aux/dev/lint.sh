@@ -45,24 +45,30 @@ tidy() {
         2>/dev/null
 }
 
+# The objects of the sandbox that need no library but C's.
+bare_objects() {
+    local sources
+    sources=$(grep -L '<seccomp.h>' sandbox/*/*.c)
+    awk -F '"' -v root="$PWD/" -v sources="$sources" '
+        BEGIN {
+            count = split(sources, names, "\n")
+            for (i = 1; i <= count; i++)
+                bare[root names[i]] = 1
+        }
+        $2 == "file" { is_bare = $4 in bare }
+        $2 == "output" && is_bare { print $4 }
+    ' build-aarch64/compile_commands.json
+}
+
 # What has an entry or a system call of its own for each architecture, for the
-# one that this machine may not be: pid 1 as the Makefile links it, and what
-# needs no library but C's.
+# one that this machine may not be: pid 1, which the build refuses with
+# relocations, and what needs no library but C's.
 aarch64() {
-    local file
-    local program=build/hearth-init.aarch64
-    local flags=(-std=c11 -D_GNU_SOURCE -I. -O2 -Wall -Wextra -Werror)
-    aarch64-linux-gnu-gcc "${flags[@]}" -ffreestanding -fno-stack-protector \
-        -fPIE -nostdlib -static-pie -o "$program" sandbox/init/init.c || return
-    if aarch64-linux-gnu-readelf -rW "$program" | grep 'R_[A-Z]'; then
-        echo "pid 1 has relocations for aarch64"
-        return 1
-    fi
-    for file in sandbox/*/*.c; do
-        grep -q '<seccomp.h>' "$file" && continue
-        aarch64-linux-gnu-gcc "${flags[@]}" -c -o /dev/null "$file" ||
-            return
-    done
+    local objects
+    mapfile -t objects < <(bare_objects)
+    [ "${#objects[@]}" -gt 0 ] &&
+        "$DEV/build.sh" aarch64 CC=aarch64-linux-gnu-gcc \
+            sandbox/init/hearth-init "${objects[@]}"
 }
 
 # Folder by folder: some have modules of the same name, and find those of
@@ -80,6 +86,7 @@ tests_mypy() {
 
 "$DEV/deps.sh" lint
 "$DEV/build.sh" clang compile_commands.json
+"$DEV/build.sh" aarch64 compile_commands.json
 lint client build-aux/check-client.sh .
 lint layers build-aux/check-layers.sh .
 lint bans build-aux/check-bans.sh .
