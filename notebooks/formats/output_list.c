@@ -25,6 +25,7 @@ void output_list_clear(output_list_t *self)
 {
     buffer_reset(&self->text);
     free(self->stream);
+    json_decref(self->displays);
     json_decref(self->list);
     *self = (output_list_t){0};
 }
@@ -57,6 +58,7 @@ static void close_stream(output_list_t *self)
 static void forget_outputs(output_list_t *self)
 {
     json_array_clear(self->list);
+    json_object_clear(self->displays);
     buffer_clear(&self->text);
     free(self->stream);
     self->stream = NULL;
@@ -100,6 +102,29 @@ static json_t *permitted_metadata(const json_t *content)
     json_t *metadata = json_object_get(content, "metadata");
 
     return json_is_object(metadata) ? json_incref(metadata) : json_object();
+}
+
+static const char *display_id(const json_t *content)
+{
+    return json_string_value(
+        json_object_get(json_object_get(content, "transient"), "display_id"));
+}
+
+/* Notes the last output under its display id, if it has one. */
+static void note_display(output_list_t *self, const json_t *content,
+                         size_t size)
+{
+    const char *id = display_id(content);
+    json_t *output =
+        json_array_get(self->list, json_array_size(self->list) - 1);
+
+    if (!id)
+        return;
+    if (!self->displays)
+        self->displays = json_object();
+    json_object_set_new(
+        self->displays, id,
+        json_pack("{s:O, s:I}", "output", output, "size", (json_int_t) size));
 }
 
 static void on_display(output_list_t *self, json_t *content)
@@ -161,6 +186,25 @@ static bool fits(output_list_t *self, uint64_t seq, size_t size)
     return false;
 }
 
+/* Gives a display of this cell its new form, in its place. A form that is too
+ * much is not taken. */
+static void on_update(output_list_t *self, const json_t *content, size_t size)
+{
+    const char *id = display_id(content);
+    json_t *display = id ? json_object_get(self->displays, id) : NULL;
+    json_t *output = json_object_get(display, "output");
+    uint64_t before =
+        (uint64_t) json_integer_value(json_object_get(display, "size"));
+
+    if (!display
+        || (self->bytes_max && self->bytes - before + size > self->bytes_max))
+        return;
+    self->bytes += size - before;
+    json_object_set_new(display, "size", json_integer((json_int_t) size));
+    json_object_set_new(output, "data", permitted_data(content));
+    json_object_set_new(output, "metadata", permitted_metadata(content));
+}
+
 static void on_clear(output_list_t *self, const json_t *content)
 {
     if (json_is_true(json_object_get(content, "wait")))
@@ -174,6 +218,8 @@ void output_list_add(output_list_t *self, uint64_t seq, const char *type,
 {
     if (strcmp(type, "clear_output") == 0)
         on_clear(self, content);
+    if (strcmp(type, "update_display_data") == 0)
+        on_update(self, content, size);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (strcmp(types[i].type, type) != 0)
             continue;
@@ -181,8 +227,11 @@ void output_list_add(output_list_t *self, uint64_t seq, const char *type,
             forget_outputs(self);
         if (types[i].take != on_stream)
             close_stream(self);
-        if (fits(self, seq, size))
-            types[i].take(self, content);
+        if (!fits(self, seq, size))
+            continue;
+        types[i].take(self, content);
+        if (types[i].take == on_display)
+            note_display(self, content, size);
     }
 }
 

@@ -1,7 +1,7 @@
 /* The outputs of one cell: messages folded into nbformat 4 outputs. Streams are
- * merged, clear_output is applied. Content comes from kernels, which may send
- * any JSON. Members that nbformat does not permit are left out here, so that
- * later steps need not check. */
+ * merged, clear_output is applied, and a display has its last form. Content
+ * comes from kernels, which may send any JSON. Members that nbformat does not
+ * permit are left out here, so that later steps need not check. */
 #ifndef HEARTH_NOTEBOOKS_FORMATS_OUTPUT_LIST_H
 #define HEARTH_NOTEBOOKS_FORMATS_OUTPUT_LIST_H
 
@@ -15,6 +15,7 @@ typedef struct {
     json_t *list;          /* owned; the outputs */
     char *stream;          /* owned; name of the stream that `text` is of */
     buffer_t text;         /* owned; stream text not yet in `list` */
+    json_t *displays;      /* owned; display id -> {"output", "size"} */
     bool is_clear_waiting; /* clear_output(wait=True) came last */
     uint64_t bytes;        /* about: of what is kept */
     uint64_t bytes_max;    /* more is not kept; 0: no bound */
