@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "notebooks/modelview/line_cut.h"
 #include "notebooks/modelview/plain_line.h"
+#include "notebooks/modelview/short_id.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -209,6 +210,9 @@ static void write_progress(buffer_t *out, const json_t *outputs)
 
 void header_write(const modelview_cell_t *cell, buffer_t *out)
 {
+    const char *session = cell->reading.session;
+    char id[SHORT_ID_SIZE];
+
     if (cell->cell > 0)
         buffer_format(out, "[%lld] ", cell->cell);
     else
@@ -216,7 +220,7 @@ void header_write(const modelview_cell_t *cell, buffer_t *out)
     write_status(out, cell);
     write_duration(out, cell->duration_us);
     buffer_text(out, " · session ");
-    buffer_text(out, cell->session ? cell->session : "-");
+    buffer_text(out, session ? short_id_write(session, id) : "-");
     if (cell->is_new_session)
         buffer_text(out, " (new)");
     if (cell->loss)

@@ -308,9 +308,11 @@ void line_cut_add_own(line_cut_t *self, size_t output, const char *line)
 
 /* --- The marker --- */
 
-static void mark(const line_cut_t *self, long long cell, buffer_t *out)
+static void mark(const line_cut_t *self, long long cell,
+                 const read_hint_t *hint, buffer_t *out)
 {
     const line_cut_line_t *first = &self->first_left_out;
+    cleanup_free char *ref = mem_format("out:%lld.%zu", cell, first->output);
 
     buffer_text(out, "\n… ");
     line_cut_number(out, self->left_out);
@@ -318,22 +320,21 @@ static void mark(const line_cut_t *self, long long cell, buffer_t *out)
     line_cut_size(out, self->left_out_bytes);
     buffer_text(out, ")");
     if (self->last_left_out != first->output)
-        buffer_format(out, " of out:%lld.%zu to out:%lld.%zu", cell,
-                      first->output, cell, self->last_left_out);
-    buffer_format(out, " left out: read_output ref=out:%lld.%zu", cell,
-                  first->output);
-    if (first->number > 1)
-        buffer_format(out, " from_line=%llu", first->number);
+        buffer_format(out, " of %s to out:%lld.%zu", ref, cell,
+                      self->last_left_out);
+    buffer_text(out, " left out: ");
+    read_hint_write(hint, ref, first->number, out);
     buffer_text(out, " …");
 }
 
-void line_cut_finish(line_cut_t *self, long long cell, buffer_t *out)
+void line_cut_finish(line_cut_t *self, long long cell, const read_hint_t *hint,
+                     buffer_t *out)
 {
     settle(self);
     weigh_tail(self);
     buffer_append(out, self->head.data, self->head.size);
     if (self->left_out)
-        mark(self, cell, out);
+        mark(self, cell, hint, out);
     for (size_t i = 0; i < self->tail_count; i++)
         show(out, &self->tail[(self->tail_first + i) % self->tail_room]);
 }

@@ -6,6 +6,7 @@
 #define HEARTH_NOTEBOOKS_MODELVIEW_LINE_CUT_H
 
 #include "base/buffer.h"
+#include "notebooks/modelview/read_hint.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,8 +51,9 @@ void line_cut_add(line_cut_t *self, size_t output, bytes_t text, bool is_lent);
 /* Adds a line of hearth's own, which is copied. */
 void line_cut_add_own(line_cut_t *self, size_t output, const char *line);
 /* Appends what stays to *out, each line with a newline before it. `cell` is
- * part of the reference in the marker. */
-void line_cut_finish(line_cut_t *self, long long cell, buffer_t *out);
+ * part of the reference in the marker, which says how the rest is read. */
+void line_cut_finish(line_cut_t *self, long long cell, const read_hint_t *hint,
+                     buffer_t *out);
 
 /* Appends a line that an output has shown: with a mark if it looks like one of
  * hearth's own, and cut in its middle if it is long. */

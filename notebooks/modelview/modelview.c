@@ -8,6 +8,8 @@
 #include "notebooks/modelview/token_weight.h"
 #include "notebooks/modelview/traceback.h"
 
+#include <sodium.h>
+
 #include <string.h>
 
 #define ERROR_TOKENS 1000 /* kept free for the error */
@@ -119,14 +121,15 @@ static void add_bundle(modelview_t *self, line_cut_t *cut, long long cell,
 }
 
 /* An error that was shown and that the cell has outlived. */
-static void add_error(line_cut_t *cut, long long cell, size_t number,
-                      const json_t *output)
+static void add_error(line_cut_t *cut, const modelview_cell_t *cell,
+                      size_t number, const json_t *output)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     char ref[MODELVIEW_REF_SIZE];
 
-    write_ref(ref, cell, number);
-    traceback_fold(output, ref, TOKEN_WEIGHT(ERROR_TOKENS), &text);
+    write_ref(ref, cell->cell, number);
+    traceback_fold(output, ref, &cell->reading, TOKEN_WEIGHT(ERROR_TOKENS),
+                   &text);
     line_cut_add_own(cut, number, (char *) text.data + 1);
 }
 
@@ -142,6 +145,20 @@ bool modelview_image(const json_t *outputs, long long cell, size_t output,
     bundle_image(&bundle, ret_image);
     write_ref(ret_image->ref, cell, output);
     ret_image->is_inline = true;
+    return true;
+}
+
+bool modelview_image_bytes(const modelview_image_t *image, buffer_t *out)
+{
+    size_t room = image->base64_size / 4 * 3 + 4;
+    size_t size = 0;
+
+    if (sodium_base642bin(buffer_reserve(out, room), room, image->base64,
+                          image->base64_size, NULL, &size, NULL,
+                          sodium_base64_VARIANT_ORIGINAL)
+        != 0)
+        return false;
+    out->size += size;
     return true;
 }
 
@@ -170,7 +187,7 @@ static void fold_error(const modelview_cell_t *cell, size_t number,
     if (!number && !json_is_string(json_object_get(cell->reply, "ename")))
         return;
     write_ref(ref, cell->cell, number);
-    traceback_fold(error, ref, TOKEN_WEIGHT(ERROR_TOKENS), out);
+    traceback_fold(error, ref, &cell->reading, TOKEN_WEIGHT(ERROR_TOKENS), out);
 }
 
 static void add_outputs(modelview_t *self, const modelview_cell_t *cell,
@@ -186,11 +203,11 @@ static void add_outputs(modelview_t *self, const modelview_cell_t *cell,
         if (i + 1 == error)
             continue;
         if (is_type(output, "error"))
-            add_error(&cut, cell->cell, i + 1, output);
+            add_error(&cut, cell, i + 1, output);
         else
             add_bundle(self, &cut, cell->cell, i + 1, output);
     }
-    line_cut_finish(&cut, cell->cell, &self->text);
+    line_cut_finish(&cut, cell->cell, &cell->reading, &self->text);
 }
 
 static size_t weight_for_outputs(const modelview_cell_t *cell, size_t used,

@@ -9,6 +9,7 @@
 #define HEARTH_NOTEBOOKS_MODELVIEW_MODELVIEW_H
 
 #include "base/buffer.h"
+#include "notebooks/modelview/read_hint.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -49,7 +50,7 @@ typedef struct {
     modelview_status_t status;
     long long cell;          /* its number, as in Out[N]; 0: none yet */
     int64_t duration_us;     /* that it took, or takes so far; < 0: not known */
-    const char *session;     /* borrowed; its id as the client shall name it */
+    read_hint_t reading;     /* the session, and how more of it is read */
     bool is_new_session;     /* it was made for this cell */
     const json_t *outputs;   /* borrowed; list of nbformat 4 outputs, or NULL */
     const json_t *reply;     /* borrowed; content of the reply, or NULL */
@@ -87,9 +88,15 @@ void modelview_make(const modelview_cell_t *cell, modelview_t *ret_view);
 typedef struct {
     unsigned long long from_line; /* 1 is the first; 0: the first */
     unsigned long long lines;     /* at most; 0: what fits */
-    const char *grep;  /* borrowed; only lines that match; NULL: all lines */
-    size_t tokens_max; /* about; 0: MODELVIEW_TOKENS */
+    const char *grep;    /* borrowed; only lines that match; NULL: all lines */
+    size_t tokens_max;   /* about; 0: MODELVIEW_TOKENS */
+    read_hint_way_t way; /* of its client, which names the next line */
 } modelview_range_t;
+
+/* Sentences about a reference that is not valid, and about a missing cell. */
+#define MODELVIEW_NO_REF "%.60s is not a reference; one looks like out:7.2"
+#define MODELVIEW_NO_CELL                                                      \
+    "the session has no cell %lld, or its outputs are no longer kept"
 
 /* Reads "out:C.N", also without "out:"; false if it is no reference. */
 bool modelview_read_ref(const char *text, long long *ret_cell,
@@ -105,5 +112,8 @@ int modelview_read_output(const json_t *outputs, long long cell, size_t output,
 /* Finds the image of an output, whatever its size; false if it has none. */
 bool modelview_image(const json_t *outputs, long long cell, size_t output,
                      modelview_image_t *ret_image);
+/* Appends the image's bytes to *out. Returns false if it is not valid base64.
+ */
+bool modelview_image_bytes(const modelview_image_t *image, buffer_t *out);
 
 #endif

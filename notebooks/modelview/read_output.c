@@ -145,10 +145,12 @@ static void write_answer(const reading_t *self, const char *ref, buffer_t *out)
     }
     buffer_text(out, " of ");
     line_cut_number(out, self->total);
-    if (self->next)
-        buffer_format(out, "%s; go on with from_line=%llu",
-                      self->is_too_slow ? ", the search took too long" : "",
-                      self->next);
+    if (self->next) {
+        if (self->is_too_slow)
+            buffer_text(out, ", the search took too long");
+        buffer_text(out, "; go on with ");
+        read_hint_from_line(self->range->way, self->next, out);
+    }
     if (self->lines.size) {
         buffer_text(out, "\n");
         buffer_append(out, self->lines.data, self->lines.size);

@@ -237,8 +237,8 @@ static void end_with_value(steps_t *self, const json_t *error)
         add_text(self, STEP_VALUE, "Error");
 }
 
-void traceback_fold(const json_t *error, const char *ref, size_t max,
-                    buffer_t *out)
+void traceback_fold(const json_t *error, const char *ref,
+                    const read_hint_t *hint, size_t max, buffer_t *out)
 {
     CLEANUP(clear_steps) steps_t self = {0};
     cleanup_buffer buffer_t line = BUFFER_EMPTY;
@@ -258,11 +258,11 @@ void traceback_fold(const json_t *error, const char *ref, size_t max,
             break;
         used += line.size;
     }
-    if (first)
-        buffer_format(out,
-                      "\n… %zu steps before these left out: read_output "
-                      "ref=%s …",
-                      first, ref);
+    if (first) {
+        buffer_format(out, "\n… %zu steps before these left out: ", first);
+        read_hint_write(hint, ref, 1, out);
+        buffer_text(out, " …");
+    }
     for (; first < self.count - 1; first++)
         show_step(out, &self.steps[first], ref, EARLIER_VALUE_MAX);
     show_step(out, &self.steps[self.count - 1], ref, final_max);

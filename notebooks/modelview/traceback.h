@@ -6,6 +6,7 @@
 #define HEARTH_NOTEBOOKS_MODELVIEW_TRACEBACK_H
 
 #include "base/buffer.h"
+#include "notebooks/modelview/read_hint.h"
 
 #include <jansson.h>
 
@@ -13,8 +14,8 @@
 
 /* Appends the folded traceback of an nbformat 4 error or of a reply, each line
  * with a newline before it, in about `max` bytes. The error's own text is
- * never what is left out. `ref` is how the whole is read. */
-void traceback_fold(const json_t *error, const char *ref, size_t max,
-                    buffer_t *out);
+ * never what is left out. `ref` names the whole, and `hint` how it is read. */
+void traceback_fold(const json_t *error, const char *ref,
+                    const read_hint_t *hint, size_t max, buffer_t *out);
 
 #endif

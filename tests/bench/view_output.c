@@ -29,7 +29,7 @@ int main(int argc, char **argv)
         make_outputs(strtoul(argv[1], NULL, 10) * 1000 * 1000);
     const modelview_cell_t cell = {.status = MODELVIEW_OK,
                                    .cell = 1,
-                                   .session = "7f3c",
+                                   .reading.session = "7f3c",
                                    .outputs = outputs};
 
     for (unsigned long i = strtoul(argv[2], NULL, 10); i > 0; i--) {

@@ -40,7 +40,7 @@ static void check_view(const json_t *outputs, const json_t *value,
 {
     modelview_cell_t cell = {.status = status,
                              .cell = 1,
-                             .session = "s",
+                             .reading.session = "s",
                              .outputs = outputs,
                              .reply = value,
                              .namespace = value,

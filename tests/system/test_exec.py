@@ -146,7 +146,7 @@ def test_exec_for_a_model(gateway: Gateway, session: Session) -> None:
     )
     head, *rest = done.stdout.splitlines()
     assert re.fullmatch(
-        rf"\[1\] ok [\d.]+ (ms|s) · session {session.id} · \+pd", head
+        rf"\[1\] ok [\d.]+ (ms|s) · session {session.id[:8]} · \+pd", head
     ), head
     assert rest == ["red", "DataFrame 1 \u00d7 1", "\ta:float64", "0\t1.5"]
     failed = session.exec("1/0", "--for-model")
@@ -162,7 +162,7 @@ def test_exec_for_a_model(gateway: Gateway, session: Session) -> None:
     gone = session.exec("1", "--for-model")
     assert gone.returncode == 3
     assert re.fullmatch(
-        rf"\[[\d-]+\] STATE LOST .*session {session.id} · kernel ended .*; "
+        rf"\[[\d-]+\] STATE LOST .*session {session.id[:8]} · kernel ended .*; "
         r"files kept\n",
         gone.stdout,
     ), gone.stdout

@@ -12,6 +12,8 @@
 #include "gateway/cli/client/output_printer.h"
 #include "gateway/cli/core/prompt_input.h"
 #include "gateway/config/session_gone.h"
+#include "notebooks/formats/output_list.h"
+#include "notebooks/recording/cell_outcome.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -32,6 +34,7 @@ typedef struct {
     management_client_t *management; /* owned */
     client_t *client;                /* owned */
     output_printer_t *outputs;       /* owned */
+    output_list_t collected;         /* owned; for a view */
     prompt_input_t *answer;          /* owned; NULL if no person can be asked */
     char *request;                   /* owned; id of the execute_request */
     json_t *reply;         /* owned; its reply's content, once it came */
@@ -77,6 +80,7 @@ static void run_clear(execution_t *self)
     json_decref(self->reply);
     free(self->request);
     prompt_input_destroy(&self->answer);
+    output_list_clear(&self->collected);
     output_printer_destroy(&self->outputs);
     client_destroy(&self->client);
     management_client_destroy(&self->management);
@@ -232,6 +236,14 @@ static void read_figures(execution_t *self, const message_t *message)
     self->revived = json_incref(revived);
 }
 
+static void on_output(execution_t *self, const char *type, json_t *content)
+{
+    if (self->is_for_model)
+        output_list_add(&self->collected, 0, type, content, 0);
+    if (!output_printer_add(self->outputs, type, content))
+        self->has_failed = true;
+}
+
 static void on_message(execution_t *self, channel_t channel,
                        const message_t *message)
 {
@@ -251,10 +263,8 @@ static void on_message(execution_t *self, channel_t channel,
         self->question = json_incref(content);
     } else if (what == KERNEL_CLIENT_IDLE) {
         self->is_idle = true;
-    } else if (what == KERNEL_CLIENT_OUTPUT
-               && !output_printer_add(self->outputs, message_type(message),
-                                      content)) {
-        self->has_failed = true;
+    } else if (what == KERNEL_CLIENT_OUTPUT) {
+        on_output(self, message_type(message), content);
     }
 }
 
@@ -443,9 +453,12 @@ static void print_document(execution_t *self, const char *id,
 
 static void print_view(execution_t *self, const char *id, gateway_exit_t status)
 {
-    model_view_print(
-        id, output_printer_list(self->outputs), self->reply, self->figures,
-        self->started ? clock_monotonic_ms() - self->started : -1, status);
+    json_auto_t *outputs = output_list_finish(&self->collected);
+
+    cell_outcome_add_pages(outputs, self->reply);
+    model_view_print(id, outputs, self->reply, self->figures,
+                     self->started ? clock_monotonic_ms() - self->started : -1,
+                     status);
 }
 
 /* Prints the document or the view that was asked for, if any. */
@@ -455,7 +468,7 @@ static void print_machine_readable(execution_t *self, const char *id,
     if (self->is_json)
         print_document(self, id, status);
     else if (self->is_for_model)
-        print_view(self, self->session, status);
+        print_view(self, id, status);
 }
 
 static gateway_exit_t print_outcome(execution_t *self, const char *id)

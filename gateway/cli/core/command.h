@@ -101,6 +101,7 @@ extern const command_t serve_commands[];
 extern const command_t kernelgateway_commands[];
 extern const command_t session_commands[];
 extern const command_t exec_commands[];
+extern const command_t output_commands[];
 extern const command_t run_commands[];
 extern const command_t process_commands[];
 extern const command_t mcp_commands[];

@@ -6,6 +6,7 @@
 /* In the order of --help. */
 static const command_t *const tables[] = {
     exec_commands,
+    output_commands,
     run_commands,
     process_commands,
     mcp_commands,

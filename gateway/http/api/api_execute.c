@@ -75,14 +75,20 @@ static json_t *model_run(const exchange_t *exchange, const execution_t *run)
 
 static void answer_accepted(exchange_t *exchange, const execution_t *run)
 {
+    static const char *const names[] = {"max_tokens", "client"};
     cleanup_free char *url = url_of(exchange, run->id);
-    const char *tokens = exchange_argument(exchange, "view")
-                             ? exchange_argument(exchange, "max_tokens")
-                             : NULL;
+    cleanup_buffer buffer_t query = BUFFER_EMPTY;
 
-    exchange_header(exchange, "Location", "%s%s%s%s", url,
-                    exchange_argument(exchange, "view") ? "?view=model" : "",
-                    tokens ? "&max_tokens=" : "", tokens ? tokens : "");
+    if (exchange_argument(exchange, "view")) {
+        buffer_text(&query, "?view=model");
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            const char *value = exchange_argument(exchange, names[i]);
+            if (value)
+                buffer_format(&query, "&%s=%s", names[i], value);
+        }
+    }
+    exchange_header(exchange, "Location", "%s%.*s", url, (int) query.size,
+                    query.data ? (const char *) query.data : "");
     exchange_json(exchange, 202, model_run(exchange, run));
 }
 

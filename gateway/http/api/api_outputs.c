@@ -8,8 +8,6 @@
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
 
-#include <sodium.h>
-
 #include <errno.h>
 #include <string.h>
 
@@ -38,22 +36,19 @@ static bool read_range(exchange_t *exchange, modelview_range_t *ret_range)
         || !read_line_number(exchange, "lines", &range.lines))
         return false;
     range.tokens_max = options.tokens_max;
+    range.way = options.reading.way;
     *ret_range = range;
     return true;
 }
 
 static void answer_image(exchange_t *exchange, const modelview_image_t *image)
 {
-    cleanup_free uint8_t *bytes = mem_new(image->base64_size + 1);
-    size_t size = 0;
+    cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
 
-    if (sodium_base642bin(bytes, image->base64_size + 1, image->base64,
-                          image->base64_size, NULL, &size, NULL,
-                          sodium_base64_VARIANT_ORIGINAL)
-        != 0)
-        exchange_fail(exchange, 404, "%s is not an image", image->ref);
+    if (modelview_image_bytes(image, &bytes))
+        exchange_bytes(exchange, 200, image->mime, bytes.data, bytes.size);
     else
-        exchange_bytes(exchange, 200, image->mime, bytes, size);
+        exchange_fail(exchange, 404, "%s is not an image", image->ref);
 }
 
 static void on_read(exchange_t *exchange, const json_t *reply)

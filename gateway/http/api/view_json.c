@@ -6,12 +6,28 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Reads which client a view is for. */
+static bool read_way(exchange_t *exchange, read_hint_way_t *ret_way)
+{
+    const char *client = exchange_argument(exchange, "client");
+
+    if (client && strcmp(client, "python") != 0) {
+        exchange_fail(exchange, 400, "client must be python, not %.30s",
+                      client);
+        return false;
+    }
+    *ret_way = client ? READ_HINT_METHOD : READ_HINT_PATH;
+    return true;
+}
+
 bool view_json_read_options(exchange_t *exchange,
                             execution_view_options_t *ret_options,
                             bool *ret_is_wanted)
 {
     const char *view = exchange_argument(exchange, "view");
     const char *tokens = exchange_argument(exchange, "max_tokens");
+    read_hint_t reading = {.session = exchange->request.parameters[0],
+                           .base = exchange->http->base};
     uint64_t tokens_max = 0;
 
     if (view && strcmp(view, "model") != 0) {
@@ -25,9 +41,11 @@ bool view_json_read_options(exchange_t *exchange,
                       MODELVIEW_TOKENS_MAX);
         return false;
     }
+    if (!read_way(exchange, &reading.way))
+        return false;
     *ret_is_wanted = view != NULL;
     *ret_options =
-        (execution_view_options_t){.session = exchange->request.parameters[0],
+        (execution_view_options_t){.reading = reading,
                                    .hint = "ask again",
                                    .tokens_max = (size_t) tokens_max};
     return true;

@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-/* Reads `view` and `max_tokens` of the query; the session's name is the one in
- * the path. Returns false if one is wrong, which was then answered. Without
- * `view=model` *ret_is_wanted is false. */
+/* Reads `view`, `max_tokens` and `client` of the query; the session's id is the
+ * one in the path. Returns false if one is wrong, which was then answered.
+ * Without `view=model` *ret_is_wanted is false. */
 bool view_json_read_options(exchange_t *exchange,
                             execution_view_options_t *ret_options,
                             bool *ret_is_wanted);

@@ -120,7 +120,7 @@ json_t *execution_view_state(const execution_view_t *self)
 
 /* --- The view --- */
 
-static int64_t duration_of(const execution_outcome_t *outcome)
+static int64_t duration_of(const cell_outcome_t *outcome)
 {
     if (!outcome->began_us)
         return -1;
@@ -128,7 +128,7 @@ static int64_t duration_of(const execution_outcome_t *outcome)
            - outcome->began_us;
 }
 
-static void take(execution_view_t *self, execution_outcome_t *outcome)
+static void take(execution_view_t *self, cell_outcome_t *outcome)
 {
     self->outputs = take_ptr(outcome->outputs);
     self->reply = take_ptr(outcome->reply);
@@ -142,7 +142,7 @@ int execution_view_make(const http_t *http, executions_t *runs,
                         const execution_view_options_t *options,
                         execution_view_t *ret_view)
 {
-    cleanup_execution_outcome execution_outcome_t outcome = {0};
+    cleanup_cell_outcome cell_outcome_t outcome = {0};
     execution_view_t self = {0};
     modelview_cell_t cell;
     modelview_loss_t loss;
@@ -154,6 +154,7 @@ int execution_view_make(const http_t *http, executions_t *runs,
              && execution_outcome_read(http, runs, run, &outcome) < 0)
         return -ENOENT;
     take(&self, &outcome);
+    cell_outcome_add_pages(self.outputs, self.reply);
     self.status = status_of(run, self.reply);
     is_reported = is_first_after_loss(runs, run, self.status);
     loss = loss_of(runs, self.reply, is_reported);
@@ -161,7 +162,7 @@ int execution_view_make(const http_t *http, executions_t *runs,
         .status = self.status,
         .cell = self.cell,
         .duration_us = self.duration_us,
-        .session = options->session,
+        .reading = options->reading,
         .is_new_session = options->is_new_session,
         .outputs = self.outputs,
         .reply = self.reply,
@@ -180,7 +181,7 @@ int execution_view_make(const http_t *http, executions_t *runs,
 
 static int find(const http_t *http, const executions_t *runs, const char *ref,
                 long long *ret_cell, size_t *ret_output,
-                execution_outcome_t *ret_outcome)
+                cell_outcome_t *ret_outcome)
 {
     const executions_cell_t *cell;
 
@@ -189,26 +190,25 @@ static int find(const http_t *http, const executions_t *runs, const char *ref,
     cell = executions_cell(runs, *ret_cell);
     if (!cell)
         return -ENOENT;
-    return execution_outcome_read_cell(http, runs, cell, ret_outcome);
+    int r = execution_outcome_read_cell(http, runs, cell, ret_outcome);
+    if (r == 0)
+        cell_outcome_add_pages(ret_outcome->outputs, ret_outcome->reply);
+    return r;
 }
 
 int execution_view_read(const http_t *http, const executions_t *runs,
                         const char *ref, const modelview_range_t *range,
                         buffer_t *out)
 {
-    cleanup_execution_outcome execution_outcome_t outcome = {0};
+    cleanup_cell_outcome cell_outcome_t outcome = {0};
     long long cell = 0;
     size_t output = 0;
     int r = find(http, runs, ref, &cell, &output, &outcome);
 
     if (r == -EINVAL)
-        buffer_format(out, "%.60s is not a reference; one looks like out:7.2",
-                      ref);
+        buffer_format(out, MODELVIEW_NO_REF, ref);
     else if (r < 0)
-        buffer_format(out,
-                      "the session has no cell %lld, or its outputs are no "
-                      "longer kept",
-                      cell);
+        buffer_format(out, MODELVIEW_NO_CELL, cell);
     return r < 0 ? r
                  : modelview_read_output(outcome.outputs, cell, output, range,
                                          out);
@@ -218,7 +218,7 @@ int execution_view_image(const http_t *http, const executions_t *runs,
                          const char *ref, modelview_image_t *ret_image,
                          json_t **ret_outputs)
 {
-    cleanup_execution_outcome execution_outcome_t outcome = {0};
+    cleanup_cell_outcome cell_outcome_t outcome = {0};
     long long cell = 0;
     size_t output = 0;
     int r = find(http, runs, ref, &cell, &output, &outcome);

@@ -8,7 +8,7 @@
 #include "notebooks/modelview/modelview.h"
 
 typedef struct {
-    const char *session; /* borrowed; its id, as the client is to name it */
+    read_hint_t reading; /* the session, and how more of it is read */
     bool is_new_session; /* it was made for this run */
     const char *hint;    /* borrowed; for a run that is not done; or NULL */
     size_t tokens_max;   /* about; 0: MODELVIEW_TOKENS */

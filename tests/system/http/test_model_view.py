@@ -63,7 +63,7 @@ def test_a_cell_and_the_variables_that_it_changed(kernel: Kernel) -> None:
     shown = view(kernel, "x = 1\nprint('out')\nx + 1")
     head, *rest = lines(shown)
     assert re.fullmatch(
-        rf"\[\d+\] ok [\d.]+ (ms|s) · session {kernel.id} · \+x", head
+        rf"\[\d+\] ok [\d.]+ (ms|s) · session {kernel.id[:8]} · \+x", head
     ), head
     assert rest == ["out", "2"]
     assert shown["is_error"] is False
@@ -105,11 +105,14 @@ def test_cut_output_is_read_by_lines_and_by_a_pattern(kernel: Kernel) -> None:
     answer = run(kernel, code, "&max_tokens=200")
     text = answer.json["view"]["text"]
     assert len(text) < 200 * 4 + 200
-    ref, line = re.findall(r"read_output ref=(\S+) from_line=(\d+)", text)[0]
+    path, ref, line = re.findall(
+        r" left out: GET (\S+/(out:\d+\.1))\?from_line=(\d+) …", text
+    )[0]
+    assert path == f"/hearth/sessions/{kernel.id[:8]}/outputs/{ref}"
     assert f"line {int(line) - 1}\n" in text
     assert f"line {line}\n" not in text
     assert text.endswith("\nline 10000")
-    part = read(kernel, ref, f"?from_line={line}&lines=2")
+    part = kernel.web.get(f"{path}?from_line={line}&lines=2")
     assert text_of(part) == (
         f"{ref} lines {line} to {int(line) + 1} of 10,000; go on with "
         f"from_line={int(line) + 2}\nline {line}\nline {int(line) + 1}"
@@ -117,6 +120,26 @@ def test_cut_output_is_read_by_lines_and_by_a_pattern(kernel: Kernel) -> None:
     assert text_of(read(kernel, ref, "?grep=%20777%24")) == (
         f"{ref} 1 line matches of 10,000\n777: line 777"
     )
+
+
+def test_a_view_for_the_python_client_names_its_method(
+    kernel: Kernel,
+) -> None:
+    code = "for i in range(1, 10001): print('line', i)"
+    text = run(kernel, code, "&max_tokens=200&client=python").json["view"][
+        "text"
+    ]
+    assert re.search(
+        r' left out: session\.read_output\("out:\d+\.1", from_line=\d+\) …',
+        text,
+    ), text
+
+
+def test_help_is_part_of_the_view(kernel: Kernel) -> None:
+    shown = view(kernel, "print?")
+    assert "Prints the values to a stream" in shown["text"]
+    part = read(kernel, f"out:{shown['cell']}.1", "?grep=^Docstring")
+    assert " 1 line matches of " in text_of(part)
 
 
 def test_an_image_comes_with_the_text_and_by_its_reference(
@@ -216,7 +239,7 @@ def test_a_running_cell_reports_progress(kernel: Kernel) -> None:
     )
     assert shown["pending"] is True
     assert re.fullmatch(
-        rf"\[1\] RUNNING [\d.]+ m?s · session {kernel.id} · 2 lines so far, "
+        rf"\[1\] RUNNING [\d.]+ m?s · session {kernel.id[:8]} · 2 lines so far, "
         "last: epoch 2 · ask again",
         shown["view"]["text"],
     ), shown
@@ -243,6 +266,7 @@ def test_a_question_is_answered_as_without_a_view(kernel: Kernel) -> None:
         ("view=person", "view must be model"),
         ("view=model&max_tokens=0", "max_tokens must be a number"),
         ("view=model&max_tokens=x", "max_tokens must be a number"),
+        ("view=model&client=x", "client must be python, not x"),
     ],
 )
 def test_wrong_options_are_refused(

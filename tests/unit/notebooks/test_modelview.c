@@ -30,7 +30,7 @@ static void sample_init(sample_t *self, const char *outputs)
     self->cell = (modelview_cell_t){.status = MODELVIEW_OK,
                                     .cell = 3,
                                     .duration_us = 41000,
-                                    .session = "7f3c",
+                                    .reading.session = "7f3c",
                                     .outputs = self->outputs};
 }
 
@@ -265,6 +265,19 @@ static void folds_repeated_lines(void **state)
                         json_stringn((char *) text.data, text.size));
     assert_string_equal(make(&sample), "[3] ok 41 ms · session 7f3c\n"
                                        "same ×512\ntwo\ntwo\nend");
+}
+
+static json_t *many_frames(int count)
+{
+    json_t *frames = json_array();
+
+    for (int i = 0; i < count; i++) {
+        cleanup_free char *frame = mem_format(
+            "Cell In[3], line %d, in f(x)\n----> %d     return f(x - 1)\n", i,
+            i);
+        json_array_append_new(frames, json_string(frame));
+    }
+    return frames;
 }
 
 static json_t *many_lines(unsigned count)
@@ -508,13 +521,7 @@ static void never_leaves_out_the_cause(void **state)
     memset(value, 'v', 50000);
     memcpy(value, "begin", 5);
     memcpy(value + 49997, "end", 3);
-    json_t *frames = json_array();
-    for (int i = 0; i < 300; i++) {
-        cleanup_free char *frame = mem_format(
-            "Cell In[3], line %d, in f(x)\n----> %d     return f(x - 1)\n", i,
-            i);
-        json_array_append_new(frames, json_string(frame));
-    }
+    json_t *frames = many_frames(300);
     cleanup_free char *last = mem_format("ValueError: %s", value);
     json_array_append_new(frames, json_string(last));
     json_array_append_new(
@@ -534,6 +541,44 @@ static void never_leaves_out_the_cause(void **state)
     text = make(&sample);
     assert_non_null(strstr(text, "\nValueError: begin"));
     assert_true(strlen(text) < 4200);
+}
+
+/* Each client reads the rest in its own way. */
+static void a_marker_names_the_way_of_its_client(void **state)
+{
+    static const struct {
+        read_hint_way_t way;
+        const char *marker, *of_traceback;
+    } rows[] = {
+        {READ_HINT_TOOL,
+         "read_output ref=out:3.2 from_line=", "read_output ref=out:3.1 …"},
+        {READ_HINT_COMMAND, "hearth output 7f3c0d1e out:3.2 --from-line=",
+         "hearth output 7f3c0d1e out:3.1 …"},
+        {READ_HINT_PATH,
+         "GET /base/hearth/sessions/7f3c0d1e/outputs/out:3.2?from_line=",
+         "GET /base/hearth/sessions/7f3c0d1e/outputs/out:3.1 …"},
+        {READ_HINT_METHOD, "session.read_output(\"out:3.2\", from_line=",
+         "session.read_output(\"out:3.1\") …"},
+    };
+    cleanup_sample sample_t sample;
+
+    (void) state;
+    sample_init(&sample, "[{\"output_type\":\"error\",\"ename\":\"E\"},"
+                         "{\"output_type\":\"stream\"}]");
+    json_object_set_new(json_array_get(sample.outputs, 0), "traceback",
+                        many_frames(300));
+    json_object_set_new(json_array_get(sample.outputs, 1), "text",
+                        many_lines(10000));
+    sample.cell.reading.session = "7f3c0d1e-0000-4000-8000-000000000000";
+    sample.cell.reading.base = "/base";
+    sample.cell.tokens_max = 20000;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sample.cell.reading.way = rows[i].way;
+        const char *text = make(&sample);
+        assert_non_null(strstr(text, " · session 7f3c0d1e\n"));
+        assert_non_null(strstr(text, rows[i].marker));
+        assert_non_null(strstr(text, rows[i].of_traceback));
+    }
 }
 
 int main(void)
@@ -557,6 +602,7 @@ int main(void)
         cmocka_unit_test(names_no_folder_of_the_host),
         cmocka_unit_test(keeps_the_text_of_a_syntax_error),
         cmocka_unit_test(never_leaves_out_the_cause),
+        cmocka_unit_test(a_marker_names_the_way_of_its_client),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

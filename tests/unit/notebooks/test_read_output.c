@@ -47,6 +47,15 @@ static void reads_lines_and_matches(void **state)
                         "from_line=215\nline 213 of many\nline 214 of many");
     buffer_clear(&out);
     assert_int_equal(
+        modelview_read_output(
+            outputs, cell, output,
+            &(modelview_range_t){.lines = 1, .way = READ_HINT_COMMAND}, &out),
+        0);
+    assert_string_equal((char *) out.data,
+                        "out:3.1 lines 1 to 1 of 1,000; go on with "
+                        "--from-line=2\nline 1 of many");
+    buffer_clear(&out);
+    assert_int_equal(
         modelview_read_output(outputs, cell, output,
                               &(modelview_range_t){.grep = "line 99\\d"}, &out),
         0);

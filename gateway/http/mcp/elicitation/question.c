@@ -7,6 +7,7 @@
 #include "gateway/http/executions/execution_request.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "notebooks/modelview/plain_line.h"
+#include "notebooks/modelview/short_id.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -69,14 +70,14 @@ json_t *question_params(const mcp_call_t *call, const char *session,
                         const execution_t *run)
 {
     cleanup_buffer buffer_t prompt = BUFFER_EMPTY;
-    char id[TOOL_ID_SIZE];
+    char id[SHORT_ID_SIZE];
     json_t *params;
 
     write_prompt(run, &prompt);
     params = json_pack(
         "{s:o,s:{s:s,s:{s:{s:s,s:s}},s:[s]}}", "message",
         json_sprintf("The code in session %s asks for a line of text: %.*s",
-                     tool_result_id(session, id), (int) prompt.size,
+                     short_id_write(session, id), (int) prompt.size,
                      prompt.size ? (const char *) prompt.data : ""),
         "requestedSchema", "type", "object", "properties", MEMBER, "type",
         "string", "title", "Answer", "required", MEMBER);

@@ -5,8 +5,8 @@
 #include "gateway/http/executions/execution_view.h"
 #include "gateway/http/mcp/protocol/resource_uri.h"
 #include "gateway/http/mcp/resources/resource_file.h"
-#include "gateway/http/mcp/results/tool_result.h"
 #include "gateway/http/rpc/registry_client.h"
+#include "notebooks/modelview/short_id.h"
 
 /* Answers with a list, which clients may keep for no time: sessions live. */
 static void answer(mcp_call_t *call, json_t *result)
@@ -21,9 +21,9 @@ static void answer(mcp_call_t *call, json_t *result)
 static void describe(const json_t *session, json_t *list)
 {
     const char *id = model_text(session, "id");
-    char text[TOOL_ID_SIZE];
+    char text[SHORT_ID_SIZE];
 
-    tool_result_id(id, text);
+    short_id_write(id, text);
     json_array_append_new(
         list,
         json_pack("{s:o,s:o,s:o,s:s}", "uri",

@@ -6,6 +6,7 @@
 #include "gateway/http/mcp/protocol/resource_uri.h"
 #include "gateway/http/mcp/results/structured.h"
 #include "gateway/http/mcp/results/tool_result.h"
+#include "notebooks/modelview/short_id.h"
 
 #include <string.h>
 
@@ -34,9 +35,9 @@ static json_t *blocks_of(const char *session, const modelview_t *view)
 json_t *run_answer_result(http_t *http, const char *session, executions_t *runs,
                           const execution_t *run, const run_answer_t *answer)
 {
-    char id[TOOL_ID_SIZE];
+    char id[SHORT_ID_SIZE];
     const execution_view_options_t options = {
-        .session = tool_result_id(session, id),
+        .reading.session = session,
         .is_new_session = answer->is_new,
         .hint = answer->is_for_task ? NULL : "call wait",
         .tokens_max = answer->tokens_max,
@@ -52,8 +53,9 @@ json_t *run_answer_result(http_t *http, const char *session, executions_t *runs,
                                 structured_run(session, &view));
         return result;
     }
-    cleanup_free char *text = mem_format(
-        "What the code in session %s has shown is no longer kept", id);
+    cleanup_free char *text =
+        mem_format("What the code in session %s has shown is no longer kept",
+                   short_id_write(session, id));
     return json_pack("{s:[o],s:b}", "content",
                      tool_result_block(text, strlen(text)), "isError", 1);
 }

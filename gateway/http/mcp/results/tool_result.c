@@ -8,16 +8,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define ID_WHOLE 36 /* bytes of an id that the gateway makes */
-#define ID_SHORT 8
-
-const char *tool_result_id(const char *id, char ret_text[TOOL_ID_SIZE])
-{
-    snprintf(ret_text, TOOL_ID_SIZE, "%.*s",
-             strlen(id) == ID_WHOLE ? ID_SHORT : TOOL_ID_SIZE - 1, id);
-    return ret_text;
-}
-
 json_t *tool_result_block(const void *text, size_t size)
 {
     json_t *string = json_stringn(text, size);

@@ -4,14 +4,6 @@
 
 #include "gateway/http/mcp/calls/call.h"
 
-#define TOOL_ID_SIZE                                                           \
-    64 /* bytes of a session's name in a text, with its NUL                    \
-        */
-
-/* Writes the session's id as models see it: its beginning, which the gateway
- * takes for the whole. Returns `ret_text`. */
-const char *tool_result_id(const char *id, char ret_text[TOOL_ID_SIZE]);
-
 /* Answers with one block of text. Bytes that are no UTF-8 are replaced. */
 void tool_result_text(mcp_call_t *call, bool is_error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -28,7 +28,7 @@ bool tasks_are_declared(const mcp_call_t *call)
 static bool is_cancelled(const mcp_call_t *call, const executions_t *runs,
                          const execution_t *run)
 {
-    cleanup_execution_outcome execution_outcome_t outcome = {0};
+    cleanup_cell_outcome cell_outcome_t outcome = {0};
 
     return run->state == EXECUTION_DONE
            && execution_outcome_read(call->exchange->http, runs, run, &outcome)

@@ -12,6 +12,7 @@
 #include "gateway/http/mcp/tools/call_key.h"
 #include "gateway/http/mcp/tools/tool_session.h"
 #include "gateway/http/subscriptions/process_message.h"
+#include "notebooks/modelview/short_id.h"
 
 #include <string.h>
 
@@ -84,10 +85,10 @@ static void answer(tool_process_t *self)
     bool is_error = process_lines_is_ended(self->process)
                     && !(code && json_integer_value(code) == 0);
     cleanup_buffer buffer_t out = BUFFER_EMPTY, written = BUFFER_EMPTY;
-    char id[TOOL_ID_SIZE];
+    char id[SHORT_ID_SIZE];
 
     process_lines_write_head(self->process,
-                             tool_result_id(self->subscription->id, id), &out);
+                             short_id_write(self->subscription->id, id), &out);
     if (process_lines_is_ended(self->process) && self->known > self->next)
         process_text_skip(&self->text, (uint64_t) (self->known - self->next));
     process_text_write(&self->text, &written);

@@ -4,6 +4,7 @@
 
 #include "gateway/http/core/model.h"
 #include "gateway/http/mcp/results/tool_result.h"
+#include "notebooks/modelview/short_id.h"
 
 #include <string.h>
 
@@ -47,7 +48,7 @@ const json_t *tool_session_of(mcp_call_t *call, const json_t *reply)
 const json_t *tool_session_alive(mcp_call_t *call, const json_t *reply)
 {
     const json_t *session = tool_session_of(call, reply);
-    char id[TOOL_ID_SIZE];
+    char id[SHORT_ID_SIZE];
 
     if (!session || !model_is_gone(session))
         return session;
@@ -56,7 +57,7 @@ const json_t *tool_session_alive(mcp_call_t *call, const json_t *reply)
         "[-] STATE LOST · session %s · ended %s: %s. Its variables are gone, "
         "its files are kept. Call session with action restart to go on under "
         "the same id, or execute without a session.",
-        tool_result_id(model_text(session, "id"), id),
+        short_id_write(model_text(session, "id"), id),
         model_text(session, "ended"),
         *model_text(session, "detail") ? model_text(session, "detail")
                                        : model_text(session, "reason"));

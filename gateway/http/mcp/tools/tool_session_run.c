@@ -5,6 +5,7 @@
 #include "gateway/http/mcp/tools/tool_process.h"
 #include "gateway/http/mcp/tools/tool_session.h"
 #include "gateway/http/subscriptions/subscription.h"
+#include "notebooks/modelview/short_id.h"
 
 #include <string.h>
 
@@ -14,9 +15,9 @@ static void write_session(const json_t *session, buffer_t *out)
 {
     const char *expires = model_text(session, "expires_at");
     const char *name = model_text(session, "name");
-    char id[TOOL_ID_SIZE];
+    char id[SHORT_ID_SIZE];
 
-    tool_result_id(model_text(session, "id"), id);
+    short_id_write(model_text(session, "id"), id);
     buffer_format(out, "\n%s\t%s\t%s\t%s\t%.19s", id,
                   *name && strcmp(name, id) != 0 ? name : "-",
                   model_text(session, "profile"), model_text(session, "state"),
@@ -45,12 +46,12 @@ static void on_show(exchange_t *exchange, const json_t *reply)
     mcp_call_t *call = call_of(exchange);
     const json_t *session = tool_session_of(call, reply);
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
-    char id[TOOL_ID_SIZE];
+    char id[SHORT_ID_SIZE];
 
     if (!session)
         return;
     buffer_format(&out, "session %s: %s, profile %s, %lld cells",
-                  tool_result_id(model_text(session, "id"), id),
+                  short_id_write(model_text(session, "id"), id),
                   model_text(session, "state"), model_text(session, "profile"),
                   (long long) json_integer_value(
                       json_object_get(session, "execution_count")));
@@ -73,12 +74,12 @@ static void on_show(exchange_t *exchange, const json_t *reply)
 
 static void answer_restarted(mcp_call_t *call, const char *id)
 {
-    char text[TOOL_ID_SIZE];
+    char text[SHORT_ID_SIZE];
 
     tool_result_text(call, false,
                      "session %s has a fresh kernel: variables are gone, files "
                      "are kept",
-                     tool_result_id(id, text));
+                     short_id_write(id, text));
 }
 
 static void on_ready(exchange_t *exchange, const json_t *session)
