@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import threading
 from pathlib import Path
 
@@ -50,6 +51,43 @@ def test_rich_outputs(sync_session: hearth.Session) -> None:
     (image,) = result.for_model.images
     assert (image.width, image.height, image.data) == (1, 1, png)
     assert sync_session.read_image(image.ref) == png
+
+
+def test_what_a_view_has_cut_is_read_by_the_method_it_names(
+    sync_session: hearth.Session,
+) -> None:
+    result = sync_session.run(
+        "for i in range(1, 10001): print('line', i)", max_tokens=200
+    )
+    found = re.search(
+        r' left out: session\.read_output\("(.*)", from_line=(\d+)\) …',
+        result.for_model.text,
+    )
+    assert found, result.for_model.text
+    ref, line = found[1], int(found[2])
+    assert sync_session.read_output(ref, from_line=line, lines=1) == (
+        f"{ref} lines {line} to {line} of 10,000; go on with "
+        f"from_line={line + 1}\nline {line}"
+    )
+    assert sync_session.read_output(ref, grep=" 777$") == (
+        f"{ref} 1 line matches of 10,000\n777: line 777"
+    )
+    assert len(sync_session.read_output(ref, max_tokens=50)) < 50 * 4
+
+
+def test_outputs_that_are_not_there(sync_session: hearth.Session) -> None:
+    sync_session.run(
+        "import base64\nfrom IPython.display import display, Image\n"
+        f"display(Image(base64.b64decode('{PNG}')))"
+    )
+    with pytest.raises(hearth.OutputUnknown, match="there is no out:1.2"):
+        sync_session.read_output("out:1.2")
+    with pytest.raises(hearth.OutputUnknown, match="no cell 9"):
+        sync_session.read_image("out:9.1")
+    with pytest.raises(hearth.BadRequest, match="one looks like out:7.2"):
+        sync_session.read_output("out")
+    with pytest.raises(hearth.BadRequest, match=r"read_image\(\) reads it"):
+        sync_session.read_output("out:1.1")
 
 
 def test_code_that_raises_is_a_result(sync_session: hearth.Session) -> None:

@@ -52,6 +52,10 @@ _BY_NAME: dict[str, type[HearthError]] = {
     "TooManySessions": GatewayFull,
     "WorkspaceFull": WorkspaceFull,
 }
+# The query for a view for models that names this client's methods.
+VIEW: Mapping[str, str] = MappingProxyType(
+    {"view": "model", "client": "python"}
+)
 NO_MEANINGS: Mapping[int, type[HearthError]] = MappingProxyType({})
 
 

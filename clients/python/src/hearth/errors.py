@@ -155,6 +155,10 @@ class RunForgotten(SessionError):
     """The gateway has no such run, or its journal keeps it no longer."""
 
 
+class OutputUnknown(SessionError):
+    """The session has no such output, or its journal keeps it no longer."""
+
+
 class ProcessEnded(SessionError):
     """The program has ended: it takes no input and no signal."""
 

@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional
 
 import httpx
 
-from hearth._answers import json_of, retry_after
+from hearth._answers import VIEW, json_of, retry_after
 from hearth._async.link import AsyncSessionLink
 from hearth._background import async_sleep
 from hearth._records import Event, event_of
@@ -37,7 +37,7 @@ class AsyncRun:
         self.key = key
         self._session = session
         self._path = f"/api/kernels/{session.id}/requests/{run}"
-        self._params: dict[str, Any] = {"view": "model"}
+        self._params: dict[str, Any] = dict(VIEW)
         if max_tokens is not None:
             self._params["max_tokens"] = max_tokens
         self._began_at = session.cursor

@@ -8,7 +8,9 @@ from typing import Any, Callable, Optional, Union
 from urllib.parse import quote
 from uuid import uuid4
 
-from hearth._answers import error_of, json_of, sentence_of
+import httpx
+
+from hearth._answers import VIEW, error_of, json_of, sentence_of
 from hearth._async.files import AsyncFiles
 from hearth._async.link import AsyncSessionLink
 from hearth._async.packages import AsyncPackages
@@ -16,7 +18,7 @@ from hearth._async.processes import AsyncProcesses
 from hearth._async.run import AsyncRun
 from hearth._async.tools import AsyncTools
 from hearth._async.transport import AsyncTransport
-from hearth.errors import KeyConflict
+from hearth.errors import BadRequest, KeyConflict, OutputUnknown
 from hearth.values import Finished, Output, Result, SessionInfo, session_info
 
 
@@ -107,7 +109,7 @@ class AsyncSession(AsyncSessionLink):
         }
         if timeout is not None:
             body["metadata"] = {"hearth": {"time_limit": timeout}}
-        params: dict[str, Any] = {"view": "model"}
+        params: dict[str, Any] = dict(VIEW)
         if max_tokens is not None:
             params["max_tokens"] = max_tokens
         response = await self.ask(
@@ -190,9 +192,56 @@ class AsyncSession(AsyncSessionLink):
         notebook: dict[str, Any] = json_of(response)["content"]
         return notebook
 
-    async def read_image(self, ref: str) -> bytes:
-        """Read an image that a view for models names, whatever its size."""
-        response = await self.ask(
-            "GET", f"/hearth/sessions/{self.id}/outputs/{quote(ref)}"
+    async def read_output(
+        self,
+        ref: str,
+        *,
+        from_line: Optional[int] = None,
+        lines: Optional[int] = None,
+        grep: Optional[str] = None,
+        max_tokens: Optional[int] = None,
+    ) -> str:
+        """Read what a view for models has left out of an output, also of a
+        session that is gone. The first line of the answer says which lines they
+        are, and how to go on.
+
+        Parameters:
+            ref: names the output, as the view does: `out:7.2` is the second
+                output of cell 7.
+            from_line: the first line, as the view names it (1).
+            lines: at most this many lines (what fits).
+            grep: a regular expression: only lines that match, each after its
+                number.
+            max_tokens: about the size of the answer (4000).
+
+        Raises OutputUnknown, BadRequest (the pattern; or it is an image).
+        """
+        given = {
+            "from_line": from_line,
+            "lines": lines,
+            "grep": grep,
+            "max_tokens": max_tokens,
+        }
+        response = await self._read(
+            ref, {k: v for k, v in given.items() if v is not None}
         )
-        return response.content
+        if not response.headers["Content-Type"].startswith("text/plain"):
+            raise BadRequest(f"{ref} is an image: read_image() reads it.")
+        return response.text
+
+    async def read_image(self, ref: str) -> bytes:
+        """Read an image that a view for models names, whatever its size.
+
+        Raises OutputUnknown.
+        """
+        return (await self._read(ref, {})).content
+
+    async def _read(self, ref: str, params: dict[str, Any]) -> httpx.Response:
+        response = await self.transport.send(
+            "GET",
+            f"/hearth/sessions/{self.id}/outputs/{quote(ref)}",
+            params=params,
+        )
+        if response.status_code != 200:
+            raise await self.error_of(response, {404: OutputUnknown})
+        return response
