@@ -239,8 +239,8 @@ def test_a_running_cell_reports_progress(kernel: Kernel) -> None:
     )
     assert shown["pending"] is True
     assert re.fullmatch(
-        rf"\[1\] RUNNING [\d.]+ m?s · session {kernel.id[:8]} · 2 lines so far, "
-        "last: epoch 2 · ask again",
+        rf"\[1\] RUNNING [\d.]+ m?s · session {kernel.id[:8]} · "
+        "2 lines so far, last: epoch 2 · ask again",
         shown["view"]["text"],
     ), shown
     kernel.web.post(f"/api/kernels/{kernel.id}/interrupt")

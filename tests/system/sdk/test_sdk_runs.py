@@ -80,11 +80,11 @@ def test_outputs_that_are_not_there(sync_session: hearth.Session) -> None:
         "import base64\nfrom IPython.display import display, Image\n"
         f"display(Image(base64.b64decode('{PNG}')))"
     )
-    with pytest.raises(hearth.OutputUnknown, match="there is no out:1.2"):
+    with pytest.raises(hearth.OutputUnknown, match=r"there is no out:1\.2"):
         sync_session.read_output("out:1.2")
     with pytest.raises(hearth.OutputUnknown, match="no cell 9"):
         sync_session.read_image("out:9.1")
-    with pytest.raises(hearth.BadRequest, match="one looks like out:7.2"):
+    with pytest.raises(hearth.BadRequest, match=r"one looks like out:7\.2"):
         sync_session.read_output("out")
     with pytest.raises(hearth.BadRequest, match=r"read_image\(\) reads it"):
         sync_session.read_output("out:1.1")
