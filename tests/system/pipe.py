@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 from typing import Any, Optional
 
 from deadline import DEADLINE
@@ -54,7 +55,15 @@ class Pipe:
 
     def read(self) -> Json:
         assert self.process.stdout
-        found: Json = json.loads(self.process.stdout.readline())
+        late = threading.Timer(DEADLINE, self.process.kill)
+        late.start()
+        try:
+            line = self.process.stdout.readline()
+        finally:
+            late.cancel()
+            late.join()
+        assert line, "nothing was said in time"
+        found: Json = json.loads(line)
         return found
 
     def ask(

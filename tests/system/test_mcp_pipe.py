@@ -4,12 +4,12 @@ a gateway that is killed in the middle of a call."""
 from __future__ import annotations
 
 import json
-from typing import Iterator
+from typing import Iterator, Optional
 
 import pytest
 from deadline import wait_for
-from harness import Gateway
-from pipe import META, Pipe, session_of, text_of
+from harness import Gateway, Session
+from pipe import META, Json, Pipe, session_of, text_of
 
 
 @pytest.fixture
@@ -34,9 +34,8 @@ def test_both_eras(pipe: Pipe) -> None:
     asked = {"protocolVersion": "2025-06-18", "capabilities": {}}
     found = pipe.ask("initialize", asked, modern=False)["result"]
     assert found["protocolVersion"] == "2025-06-18"
-    # It opens no stream by GET, on which notifications would come.
     offered = found["capabilities"]
-    assert offered["resources"] == {"subscribe": False, "listChanged": False}
+    assert offered["resources"] == {"subscribe": True, "listChanged": True}
     assert offered["tools"] == {"listChanged": False}
     pipe.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
     assert pipe.ask("ping", modern=False)["result"] == {}
@@ -73,6 +72,103 @@ def test_the_list_of_resources_is_notified(pipe: Pipe) -> None:
     )
     while pipe.read().get("id") != number:
         pass
+
+
+class Old(Pipe):
+    """A client of a revision with `initialize`, which subscribes to a resource
+    before it says that it is ready: so it hears when its stream is open."""
+
+    def __init__(self, gateway: Gateway, uri: str, *words: str) -> None:
+        super().__init__(gateway, *words)
+        self.heard: list[Json] = []
+        asked = {"protocolVersion": "2025-06-18", "capabilities": {}}
+        self.result("initialize", asked)
+        assert self.result("resources/subscribe", {"uri": uri}) == {}
+        self.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        assert self.hear("updated") == [{"uri": uri}]
+
+    def result(self, method: str, params: Optional[Json] = None) -> Json:
+        number = self.send(method, params, modern=False)
+        while (answer := self.read()).get("id") != number:
+            self.heard.append(answer)
+        found: Json = answer["result"]
+        return found
+
+    def hear(self, what: str) -> list[Json]:
+        """Wait for a notification. Return the parameters of all until then."""
+        heard = []
+        while True:
+            message = self.heard.pop(0) if self.heard else self.read()
+            assert "id" not in message, message
+            heard.append(message.get("params", {}))
+            if message["method"] == f"notifications/resources/{what}":
+                return heard
+
+
+def notebook_of(session: Session) -> str:
+    return f"hearth://sessions/{session.id}/notebook.ipynb"
+
+
+def test_older_clients_subscribe(gateway: Gateway, session: Session) -> None:
+    uri = notebook_of(session)
+    old = Old(gateway, uri)
+    # By another client, and by this one.
+    session.exec("1")
+    assert old.hear("updated") == [{"uri": uri}]
+    given = {"code": "2", "session": session.id}
+    old.result("tools/call", {"name": "execute", "arguments": given})
+    assert old.hear("updated") == [{"uri": uri}]
+    assert old.result("resources/unsubscribe", {"uri": uri}) == {}
+    session.exec("3")
+    other = gateway.create()
+    assert {"uri": uri} not in old.hear("list_changed")
+    other.delete()
+    old.close()
+
+
+def test_a_client_that_has_not_introduced_itself_hears_nothing(
+    gateway: Gateway, pipe: Pipe
+) -> None:
+    session = gateway.create()
+    uri = f"hearth://sessions/{session.id}"
+    refused = pipe.ask("resources/subscribe", {"uri": uri}, modern=False)
+    assert "initialize gives it" in refused["error"]["message"]
+    session.exec("1")
+    assert pipe.ask("ping", modern=False)["result"] == {}
+    session.delete()
+
+
+def test_subscriptions_outlive_a_gateway_that_is_killed() -> None:
+    gateway = Gateway().start()
+    try:
+        session = gateway.create()
+        uri = notebook_of(session)
+        old = Old(gateway, uri)
+        gateway.kill()
+        gateway.start()
+        # Something may have happened meanwhile.
+        assert old.hear("updated") == [{"uri": uri}]
+        session.exec("1")
+        assert old.hear("updated") == [{"uri": uri}]
+        old.close()
+    finally:
+        gateway.end()
+
+
+def test_a_pipe_of_one_session_notifies_of_it(
+    gateway: Gateway, session: Session
+) -> None:
+    uri = notebook_of(session)
+    bound = Old(gateway, uri, "--session", session.id)
+    session.exec("1")
+    assert bound.hear("updated") == [{"uri": uri}]
+    other = gateway.create()
+    refused = bound.ask(
+        "resources/subscribe", {"uri": notebook_of(other)}, modern=False
+    )
+    assert "no such resource" in refused["error"]["message"]
+    other.delete()
+    bound.close()
 
 
 def test_an_invalid_message_is_answered(pipe: Pipe) -> None:

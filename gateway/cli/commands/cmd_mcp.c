@@ -37,19 +37,20 @@ static json_t *read_http(const options_t *options)
 }
 
 /* Starts a gateway if that is permitted, and waits until it answers. */
-static int start_gateway(const arguments_t *arguments, fault_t *fault)
+static int start_gateway(const arguments_t *arguments, bool may_start,
+                         fault_t *fault)
 {
     cleanup_management_client management_client_t *management = NULL;
 
-    if (arguments_has(arguments, "no-start")
+    if (!may_start || arguments_has(arguments, "no-start")
         || management_client_open(true, &management) != GATEWAY_EXIT_OK)
         return fault_set(fault, EHOSTUNREACH, "no gateway runs");
     return 0;
 }
 
 /* Finds the gateway of this user. */
-static int find_own(const arguments_t *arguments, json_t **ret_http,
-                    fault_t *fault)
+static int find_own(const arguments_t *arguments, bool may_start,
+                    json_t **ret_http, fault_t *fault)
 {
     cleanup_options options_t *options = arguments_options(arguments);
     int r;
@@ -58,7 +59,7 @@ static int find_own(const arguments_t *arguments, json_t **ret_http,
         return fault_set(fault, EINVAL, "the configuration has errors");
     *ret_http = read_http(options);
     if (!*ret_http) {
-        if ((r = start_gateway(arguments, fault)) < 0)
+        if ((r = start_gateway(arguments, may_start, fault)) < 0)
             return r;
         *ret_http = read_http(options);
     }
@@ -85,7 +86,8 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-static int find(void *arg, mcp_place_t *ret_place, fault_t *fault)
+static int find(void *arg, bool may_start, mcp_place_t *ret_place,
+                fault_t *fault)
 {
     const arguments_t *arguments = arg;
     const char *session = arguments_value(arguments, "session");
@@ -97,7 +99,7 @@ static int find(void *arg, mcp_place_t *ret_place, fault_t *fault)
     if (url)
         return mcp_place_read(url, session, variable("HEARTH_TOKEN"), &files,
                               ret_place, fault);
-    if ((r = find_own(arguments, &http, fault)) < 0)
+    if ((r = find_own(arguments, may_start, &http, fault)) < 0)
         return r;
     return mcp_place_read(member_text(http, "url"), session,
                           json_string_value(json_object_get(http, "token")),

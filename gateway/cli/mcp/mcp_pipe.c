@@ -7,6 +7,7 @@
 #include "gateway/cli/client/http_reply.h"
 #include "gateway/cli/client/net_stream.h"
 #include "gateway/cli/mcp/mcp_request.h"
+#include "gateway/cli/mcp/mcp_stream.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -21,6 +22,7 @@
 #define PATIENCE_MS 30000       /* for another gateway in the place of one */
 #define PAUSE_MS    200         /* between two looks for one */
 #define PIECE       (64u << 10)
+#define FDS_MAX     (LINES_MAX + 2) /* and standard input, and the stream */
 
 typedef struct link link_t;
 
@@ -42,10 +44,11 @@ typedef struct {
     void *arg;
     mcp_place_t place;
     mcp_client_t client;
-    buffer_t input; /* owned; of standard input, not yet a line */
-    bool is_ended;  /* standard input has ended */
-    link_t *links;  /* owned */
-    size_t count;   /* of them */
+    mcp_stream_t stream; /* owned; of a client of an older revision */
+    buffer_t input;      /* owned; of standard input, not yet a line */
+    bool is_ended;       /* standard input has ended */
+    link_t *links;       /* owned */
+    size_t count;        /* of them */
 } pipe_t;
 
 static void destroy_link(link_t *link)
@@ -73,6 +76,7 @@ static void clear(pipe_t *self)
     while (self->links)
         drop_link(self, self->links);
     buffer_reset(&self->input);
+    mcp_stream_clear(&self->stream);
     mcp_place_clear(&self->place);
 }
 #define cleanup_pipe CLEANUP(clear)
@@ -130,7 +134,7 @@ static int send_request(pipe_t *self, link_t *link, fault_t *fault)
     http_reply_clear(&link->reply);
     if (!self->place.host || link->was_tried) {
         mcp_place_clear(&self->place);
-        if ((r = self->find(self->arg, &self->place, fault)) < 0)
+        if ((r = self->find(self->arg, true, &self->place, fault)) < 0)
             return r;
     }
     link->was_tried = true;
@@ -252,8 +256,8 @@ static int read_input(pipe_t *self, fault_t *fault)
 /* --- What the gateway says --- */
 
 /* Notes the revision and the session in the answer to an `initialize`, for
- * later requests. Returns false if it is another answer. */
-static bool learn(pipe_t *self, const link_t *link, const json_t *answer)
+ * later requests. */
+static void learn(pipe_t *self, const link_t *link, const json_t *answer)
 {
     const char *method =
         json_string_value(json_object_get(link->message, "method"));
@@ -261,27 +265,10 @@ static bool learn(pipe_t *self, const link_t *link, const json_t *answer)
         json_object_get(json_object_get(answer, "result"), "protocolVersion"));
 
     if (!method || strcmp(method, "initialize") != 0 || !version)
-        return false;
+        return;
     snprintf(self->client.version, sizeof self->client.version, "%s", version);
     snprintf(self->client.session, sizeof self->client.session, "%s",
              link->reply.session);
-    return true;
-}
-
-/* Takes back what the gateway offers by `initialize` to clients that open a
- * stream by GET, because this program opens none. Returns true if the answer
- * has changed. */
-static bool correct(json_t *answer)
-{
-    json_t *resources = json_object_get(
-        json_object_get(json_object_get(answer, "result"), "capabilities"),
-        "resources");
-
-    if (!json_is_object(resources))
-        return false;
-    json_object_set_new(resources, "subscribe", json_false());
-    json_object_set_new(resources, "listChanged", json_false());
-    return true;
 }
 
 static void pass_on(pipe_t *self, const link_t *link, const buffer_t *text)
@@ -291,14 +278,10 @@ static void pass_on(pipe_t *self, const link_t *link, const buffer_t *text)
     const char *refusal = json_string_value(json_object_get(answer, "message"));
 
     if (json_object_get(answer, "jsonrpc")) {
-        bool is_first = learn(self, link, answer);
-        cleanup_free char *corrected = is_first && correct(answer)
-                                           ? json_dumps(answer, JSON_COMPACT)
-                                           : NULL;
-        if (corrected)
-            write_line(corrected, strlen(corrected));
-        else
-            write_line(text->data, text->size);
+        learn(self, link, answer);
+        if (json_object_get(answer, "result"))
+            mcp_stream_note(&self->stream, link->message, answer);
+        write_line(text->data, text->size);
     } else {
         fail_request(link,
                      refusal ? refusal : "the gateway's answer is not valid");
@@ -338,6 +321,8 @@ static bool read_piece(pipe_t *self, link_t *link)
     }
     if (!link->reply.is_over)
         return true;
+    if (link->reply.status == 202)
+        mcp_stream_note(&self->stream, link->message, NULL);
     drop_link(self, link);
     return false;
 }
@@ -347,6 +332,31 @@ static void read_link(pipe_t *self, link_t *link)
 {
     while (read_piece(self, link) && net_stream_has_more(&link->stream))
         continue;
+}
+
+/* --- Notifications to a client of an older revision --- */
+
+/* Opens the stream if it is due. No gateway is started for it. */
+static void open_stream(pipe_t *self)
+{
+    cleanup_mcp_place mcp_place_t place = {0};
+    fault_t ignored;
+    bool is_there;
+
+    if (mcp_stream_wait_ms(&self->stream) != 0)
+        return;
+    is_there = self->find(self->arg, false, &place, &ignored) == 0;
+    mcp_stream_open(&self->stream, is_there ? &place : NULL, &self->client);
+}
+
+static void read_stream(pipe_t *self)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    while (mcp_stream_next(&self->stream, &text)) {
+        write_line(text.data, text.size);
+        buffer_clear(&text);
+    }
 }
 
 /* --- The loop --- */
@@ -359,31 +369,47 @@ static link_t *link_of(const pipe_t *self, int fd)
     return NULL;
 }
 
+/* Sets what is waited for: standard input, the stream of notifications, then
+ * the requests under way. Returns their number. */
+static size_t list_all(const pipe_t *self, struct pollfd fds[FDS_MAX])
+{
+    bool is_reading = !self->is_ended && self->count < LINES_MAX;
+    size_t count = 0;
+
+    fds[count++] =
+        (struct pollfd){.fd = is_reading ? STDIN_FILENO : -1, .events = POLLIN};
+    fds[count++] =
+        (struct pollfd){.fd = self->stream.stream.fd, .events = POLLIN};
+    for (const link_t *at = self->links; at && count < FDS_MAX; at = at->next)
+        fds[count++] = (struct pollfd){.fd = at->stream.fd, .events = POLLIN};
+    return count;
+}
+
 static int turn(pipe_t *self, fault_t *fault)
 {
-    struct pollfd fds[LINES_MAX + 1] = {{.fd = -1, .events = POLLIN}};
-    size_t count = 1;
+    struct pollfd fds[FDS_MAX];
+    size_t count;
 
-    if (!self->is_ended && self->count < LINES_MAX)
-        fds[0].fd = STDIN_FILENO;
-    for (const link_t *at = self->links; at && count <= LINES_MAX;
-         at = at->next)
-        fds[count++] = (struct pollfd){.fd = at->stream.fd, .events = POLLIN};
-    if (poll(fds, count, -1) < 0)
+    open_stream(self);
+    count = list_all(self, fds);
+    if (poll(fds, count, mcp_stream_wait_ms(&self->stream)) < 0)
         return errno == EINTR
                    ? 0
                    : fault_set(fault, errno, "poll: %s", strerror(errno));
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 2; i < count; i++) {
         link_t *link = fds[i].revents ? link_of(self, fds[i].fd) : NULL;
         if (link)
             read_link(self, link);
     }
+    if (fds[1].revents)
+        read_stream(self);
     return fds[0].revents ? read_input(self, fault) : 0;
 }
 
 int mcp_pipe_run(mcp_find_fn *find, void *arg, fault_t *fault)
 {
-    cleanup_pipe pipe_t self = {.find = find, .arg = arg};
+    cleanup_pipe pipe_t self = {
+        .find = find, .arg = arg, .stream = MCP_STREAM_CLOSED};
     int r = 0;
 
     signal(SIGPIPE, SIG_IGN); /* of a gateway that is killed */

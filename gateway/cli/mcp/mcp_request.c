@@ -82,27 +82,44 @@ static void write_names(const json_t *message, buffer_t *out)
     }
 }
 
+/* Writes the first lines of any request. */
+static void begin(const char *method, const char *accept,
+                  const mcp_place_t *place, buffer_t *out)
+{
+    bool is_six = strchr(place->host, ':');
+
+    buffer_format(out,
+                  "%s %s HTTP/1.1\r\nHost: %s%s%s:%s\r\nConnection: close\r\n"
+                  "Accept: %s\r\n",
+                  method, place->path, is_six ? "[" : "", place->host,
+                  is_six ? "]" : "", place->port, accept);
+    if (place->token)
+        buffer_format(out, "Authorization: Bearer %s\r\n", place->token);
+}
+
+void mcp_request_write_get(const mcp_place_t *place, const mcp_client_t *client,
+                           buffer_t *out)
+{
+    begin("GET", "text/event-stream", place, out);
+    write_header("MCP-Protocol-Version", client->version, out);
+    write_header("Mcp-Session-Id", client->session, out);
+    buffer_text(out, "\r\n");
+}
+
 void mcp_request_write(const mcp_place_t *place, const mcp_client_t *client,
                        const json_t *message, const char *line, size_t size,
                        buffer_t *out)
 {
     cleanup_free char *dumped =
         message ? json_dumps(message, JSON_COMPACT) : NULL;
-    bool is_six = strchr(place->host, ':');
 
     if (dumped) {
         line = dumped;
         size = strlen(dumped);
     }
-    buffer_format(out,
-                  "POST %s HTTP/1.1\r\nHost: %s%s%s:%s\r\nConnection: close\r\n"
-                  "Content-Type: application/json\r\n"
-                  "Accept: application/json, text/event-stream\r\n"
-                  "Content-Length: %zu\r\n",
-                  place->path, is_six ? "[" : "", place->host,
-                  is_six ? "]" : "", place->port, size);
-    if (place->token)
-        buffer_format(out, "Authorization: Bearer %s\r\n", place->token);
+    begin("POST", "application/json, text/event-stream", place, out);
+    buffer_format(
+        out, "Content-Type: application/json\r\nContent-Length: %zu\r\n", size);
     if (mcp_request_is_modern(message)) {
         write_header("MCP-Protocol-Version", version_of(message), out);
         write_names(message, out);

@@ -24,5 +24,9 @@ bool mcp_request_is_modern(const json_t *message);
 void mcp_request_write(const mcp_place_t *place, const mcp_client_t *client,
                        const json_t *message, const char *line, size_t size,
                        buffer_t *out);
+/* Writes the request for the stream of notifications, of a client whose
+ * `initialize` was answered. */
+void mcp_request_write_get(const mcp_place_t *place, const mcp_client_t *client,
+                           buffer_t *out);
 
 #endif

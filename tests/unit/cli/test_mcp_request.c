@@ -72,6 +72,21 @@ static void names_the_negotiated_revision(void **state)
     assert_non_null(strstr(broken, "\r\n\r\n{"));
 }
 
+static void asks_for_the_stream_of_notifications(void **state)
+{
+    static const mcp_client_t client = {"2025-06-18", "abc"};
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    (void) state;
+    mcp_request_write_get(&place, &client, &out);
+    assert_string_equal((char *) out.data,
+                        "GET /mcp HTTP/1.1\r\nHost: h:1\r\n"
+                        "Connection: close\r\nAccept: text/event-stream\r\n"
+                        "Authorization: Bearer t\r\n"
+                        "MCP-Protocol-Version: 2025-06-18\r\n"
+                        "Mcp-Session-Id: abc\r\n\r\n");
+}
+
 static const mcp_place_t six = {
     .host = (char[]){"::1"}, .port = (char[]){"1"}, .path = (char[]){"/mcp"}};
 
@@ -115,6 +130,7 @@ int main(void)
         cmocka_unit_test(repeats_the_message_in_headers),
         cmocka_unit_test(no_line_is_made_by_a_client),
         cmocka_unit_test(names_the_negotiated_revision),
+        cmocka_unit_test(asks_for_the_stream_of_notifications),
         cmocka_unit_test(puts_an_address_into_brackets),
         cmocka_unit_test(gives_calls_a_key),
     };
