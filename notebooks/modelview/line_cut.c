@@ -231,10 +231,18 @@ static void weigh_tail(line_cut_t *self)
         shorten_tail(self);
 }
 
-static bool fits_head(const line_cut_t *self, const line_cut_line_t *line)
+/* Adds the line to the head. Returns false if the head has no room for it: it
+ * then takes no further line either. */
+static bool add_to_head(line_cut_t *self, const line_cut_line_t *line)
 {
-    return !self->is_head_full
-           && self->head_weight + weight(line) <= self->head_max;
+    size_t heavier = self->is_head_full ? 0 : self->head_weight + weight(line);
+
+    self->is_head_full |= heavier > self->head_max;
+    if (self->is_head_full)
+        return false;
+    self->head_weight = heavier;
+    show(&self->head, line);
+    return true;
 }
 
 /* Moves the pending line to the head or the tail. */
@@ -245,13 +253,10 @@ static void settle(line_cut_t *self)
     self->pending = (line_cut_line_t){0};
     if (line.times == 0)
         return;
-    if (fits_head(self, &line)) {
-        self->head_weight += weight(&line);
-        show(&self->head, &line);
+    if (add_to_head(self, &line)) {
         free(line.copy);
         return;
     }
-    self->is_head_full = true;
     if (self->tail_count == self->tail_room)
         grow_tail(self);
     self->tail[(self->tail_first + self->tail_count++) % self->tail_room] =

@@ -319,6 +319,28 @@ static void cuts_between_head_and_tail(void **state)
     assert_non_null(strstr(text, number));
 }
 
+/* A line that the head has no room for is not overtaken by a shorter one. */
+static void keeps_the_order_of_lines(void **state)
+{
+    cleanup_sample sample_t sample;
+    cleanup_buffer buffer_t lines = BUFFER_EMPTY;
+
+    (void) state;
+    buffer_text(&lines, "first\n");
+    for (unsigned i = 0; i < 70; i++)
+        buffer_text(&lines, "word ");
+    buffer_text(&lines, "\nlast\n");
+    sample_init(&sample, "[{\"output_type\":\"stream\"}]");
+    json_object_set_new(json_array_get(sample.outputs, 0), "text",
+                        json_stringn((char *) lines.data, lines.size));
+    sample.cell.tokens_max = 200;
+    const char *text = make(&sample);
+    const char *word = strstr(text, "\nword ");
+    assert_non_null(word);
+    assert_true(strstr(text, "\nfirst") < word);
+    assert_true(strstr(text, "\nlast") > word);
+}
+
 /* Digits have more tokens a byte than words. */
 static void cuts_numbers_to_the_same_budget(void **state)
 {
@@ -594,6 +616,7 @@ int main(void)
         cmocka_unit_test(prefers_the_form_of_an_image_that_is_small),
         cmocka_unit_test(folds_repeated_lines),
         cmocka_unit_test(cuts_between_head_and_tail),
+        cmocka_unit_test(keeps_the_order_of_lines),
         cmocka_unit_test(cuts_numbers_to_the_same_budget),
         cmocka_unit_test(names_all_outputs_that_a_cut_reaches),
         cmocka_unit_test(cuts_a_long_line_in_its_middle),
