@@ -284,12 +284,12 @@ static void names_what_came_from_outside(void **state)
     json_object_update_new(
         json_object_get(notebook.metadata, "hearth"),
         json_pack("{s:[{s:s,s:s,s:s},{s:s,s:s}],s:[{s:s,s:s,s:s}],s:[{s:s,s:s,"
-                  "s:s},{s:s,s:i,s:b}]}",
+                  "s:s},{s:s,s:i,s:b,s:b}]}",
                   "packages", "name", "a", "version", "1", "sha256", "5e",
                   "name", "b", "version", "2", "files", "path", "t", "url",
                   "https://x/t", "sha256", "5f", "repositories", "path", "r",
                   "url", "https://x/r", "commit", "c0", "commit", "c1", "depth",
-                  2, "lfs", true));
+                  2, "lfs", true, "submodules", true));
     json_auto_t *made =
         statement_new(&notebook, subjects,
                       &(statement_author_t){.key_id = "k", .version = "1"});
@@ -301,8 +301,8 @@ static void names_what_came_from_outside(void **state)
         "{\"digest\":{\"sha256\":\"5f\"},\"name\":\"t\",\"uri\":"
         "\"https://x/t\"},{\"digest\":{\"gitCommit\":\"c0\"},\"name\":\"r\","
         "\"uri\":\"https://x/r\"},{\"annotations\":{\"depth\":2,\"lfs\":"
-        "true},\"digest\":{\"gitCommit\":\"c1\"},\"name\":\"\",\"uri\":"
-        "\"\"}]"));
+        "true,\"submodules\":true},\"digest\":{\"gitCommit\":\"c1\"},"
+        "\"name\":\"\",\"uri\":\"\"}]"));
 }
 
 /* ---- the folder ---- */
