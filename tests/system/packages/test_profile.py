@@ -130,40 +130,68 @@ def test_reads_what_only_importlib_can_read(
     assert list(find_installed()) == ["z", "e", "f"]
 
 
-def test_most_are_read_without_importlib() -> None:
-    """Its import takes longer than to read them."""
-    code = (
-        f"import sys; sys.path.insert(0, {PACKAGE!r})\n"
-        "from hearth_downloads.packages.profile import find_installed\n"
-        "print(len(find_installed()), 'importlib.metadata' in sys.modules)"
-    )
+def printed(code: str) -> list[str]:
+    """Return the words that a process prints, in which nothing is imported."""
     done = subprocess.run(
-        [sys.executable, "-I", "-c", code],
+        [
+            *(sys.executable, "-I", "-c"),
+            f"import sys; sys.path.insert(0, {PACKAGE!r})\n{code}",
+        ],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    count, is_imported = done.stdout.split()
+    return done.stdout.split()
+
+
+def test_most_are_read_without_importlib() -> None:
+    """Its import takes longer than to read them."""
+    count, is_imported = printed(
+        "from hearth_downloads.packages.profile import find_installed\n"
+        "print(len(find_installed()), 'importlib.metadata' in sys.modules)"
+    )
     assert int(count) > 10
     assert is_imported == "False"
 
 
 def test_a_list_does_not_import_what_a_change_needs(tmp_path: Path) -> None:
-    code = (
-        f"import sys; sys.path.insert(0, {PACKAGE!r})\n"
+    loaded = printed(
         "from hearth_downloads.packages.job import Job\n"
         "from hearth_downloads.packages.order import do\n"
         f"do(Job('list', session={str(tmp_path)!r}), None)\n"
         "print(*sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    loaded = done.stdout.split()
     assert "hearth_downloads.packages.order" in loaded
     assert not {"hearth_downloads.packages.change", "importlib.metadata"} & set(
         loaded
+    )
+
+
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [
+        ("'add'", ["False", "True"]),
+        ("'add', offline=True", ["False", "False"]),
+        ("'remove'", ["False", "False"]),
+    ],
+)
+def test_statuses_are_imported_while_uv_resolves(
+    job: str, expected: list[str]
+) -> None:
+    """When its sandbox gets its way out, the processor has time."""
+    assert expected == printed(
+        "from unittest.mock import Mock\n"
+        "from hearth_downloads.packages.job import Job\n"
+        "import hearth_downloads.packages.change\n"
+        "from hearth_downloads.packages.uv import Uv\n"
+        "def look():\n"
+        "    print('hearth_downloads.packages.status' in sys.modules)\n"
+        "def do(gateway, program):\n"
+        "    look()\n"
+        "    program.attach(7)\n"
+        "    look()\n"
+        "    return Mock(output='')\n"
+        f"uv = Mock(job=Job({job}), stage=Mock(), sandbox=Mock(run=do))\n"
+        "uv._attach = lambda listener: Uv._attach(uv, listener)\n"
+        "Uv.do(uv, lambda: None)\n"
     )
