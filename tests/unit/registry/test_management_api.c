@@ -12,6 +12,7 @@
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/core/session_feed.h"
 #include "gateway/registry/sessions/create.h"
+#include "gateway/registry/sessions/package_wait.h"
 #include "gateway/registry/sessions/session_api.h"
 #include "gateway/registry/storage/retention.h"
 #include "tests/lib/registry_rig.h"
@@ -216,6 +217,39 @@ static void a_question_is_not_noted(void **state)
     DID("recordings after 'r1'; recordings after ''; recordings after ''");
 }
 
+static void go_on(const registry_parts_t *parts, json_t *content,
+                  message_t **request_p, int64_t asked_us)
+{
+    (void) parts;
+    (void) content;
+    (void) asked_us;
+    message_destroy(request_p);
+}
+
+static void withdraw(const char *content)
+{
+    coming[0] = rig_request("session_withdraw_request", content);
+    message_add_identity(coming[0], "a", 1);
+    management_api_serve(api);
+}
+
+/* It drops no other request. */
+static void a_withdrawal_names_a_request(void **state)
+{
+    const registry_parts_t *parts = *state;
+    message_t *request = rig_request("session_create_request", "{}");
+
+    message_add_identity(request, "a", 1);
+    package_wait_hold(parts->package_wait, &fake_profile, &request, 0, go_on);
+    withdraw("{}");
+    assert_string_equal(answers(), "ok");
+    assert_int_equal(package_wait_size(parts->package_wait), 1);
+    withdraw("{\"msg_id\":\"m\"}");
+    assert_string_equal(answers(), "RequestWithdrawn ok");
+    assert_int_equal(package_wait_size(parts->package_wait), 0);
+    DID("");
+}
+
 /* The thread for files notes them, with their outcome. */
 static void files_have_a_part_of_their_own(void **state)
 {
@@ -366,6 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(each_type_has_its_part),
         TEST(a_question_is_not_noted),
+        TEST(a_withdrawal_names_a_request),
         TEST(files_have_a_part_of_their_own),
         TEST(an_unknown_request_is_refused_and_noted),
         TEST(a_record_has_the_sessions_whole_id),
