@@ -1,6 +1,6 @@
 /* Requests to the registry on behalf of HTTP requests. A request outlives its
- * client (a session is created anyway); its reply is then dropped. One that
- * waits for packages is withdrawn. */
+ * client (a session is created anyway); its reply is then dropped. One that may
+ * wait for packages is withdrawn. */
 #include "gateway/http/rpc/registry_client.h"
 
 #include <assert.h>
@@ -14,6 +14,7 @@ struct registry_request {
     registry_client_reply_fn *fn;
     void *owner; /* borrowed; of a call, NULL once it is forgotten */
     registry_client_call_fn *call_fn;
+    bool can_wait;            /* for the packages of a profile */
     registry_request_t *next; /* owned by the list's head */
 };
 
@@ -49,14 +50,23 @@ static void forget(const exchange_t *exchange)
         if (at->exchange != exchange)
             continue;
         at->exchange = NULL;
-        if (!is_wanted(http, at->tag))
+        if (at->can_wait && !is_wanted(http, at->tag))
             frontend_withdraw(http->frontend, at->tag);
     }
 }
 
+/* Returns true if requests of this type may wait for packages, perhaps for
+ * minutes (gateway/registry/sessions/package_wait.h). */
+static bool can_wait(const char *type)
+{
+    return strcmp(type, "session_create_request") == 0
+           || strcmp(type, "session_restart_request") == 0;
+}
+
 /* Adds a request to those whose reply is due. */
 static registry_request_t *add(exchange_t *exchange, uint64_t tag,
-                               const char *name, registry_client_reply_fn *fn)
+                               const char *name, const char *type,
+                               registry_client_reply_fn *fn)
 {
     http_t *http = exchange->http;
     registry_request_t *request = mem_new(sizeof *request);
@@ -66,6 +76,7 @@ static registry_request_t *add(exchange_t *exchange, uint64_t tag,
     request->exchange = exchange;
     exchange_on_destroy(exchange, forget);
     request->fn = fn;
+    request->can_wait = can_wait(type);
     request->next = http->requests;
     http->requests = request;
     return request;
@@ -77,7 +88,8 @@ static void send_request(exchange_t *exchange, const char *name,
 {
     http_t *http = exchange->http;
     cleanup_free char *text = json_dumps(content, JSON_COMPACT);
-    registry_request_t *request = add(exchange, ++http->counter, name, fn);
+    registry_request_t *request =
+        add(exchange, ++http->counter, name, type, fn);
     char who[EXCHANGE_WHO_SIZE];
     fault_t fault;
     int r;
@@ -112,7 +124,7 @@ void registry_client_ask_once(exchange_t *exchange, const char *name,
         if (!at->name || strcmp(at->name, name) != 0)
             continue;
         json_decref(content);
-        add(exchange, at->tag, name, fn);
+        add(exchange, at->tag, name, type, fn);
         return;
     }
     send_request(exchange, name, type, content, fn);
