@@ -183,6 +183,14 @@ static void on_end_shown(exchange_t *exchange, const json_t *reply)
         fail_restart(exchange, "its session ended");
 }
 
+static void on_accepted(exchange_t *exchange, const json_t *reply)
+{
+    if (registry_client_is_ok(exchange, reply))
+        subscription_start_patience(exchange);
+    else
+        subscription_forget(exchange);
+}
+
 static void on_restarted(exchange_t *exchange, const json_t *session)
 {
     if (session)
@@ -201,7 +209,7 @@ static void on_restart_shown(exchange_t *exchange, const json_t *reply)
              && jupyter_model_await(exchange, exchange->request.parameters[0],
                                     AWAIT_READY, on_restarted))
         registry_client_ask(exchange, "session_restart_request",
-                            jupyter_model_id(exchange), on_requested);
+                            jupyter_model_id(exchange), on_accepted);
 }
 
 static void restart(exchange_t *exchange)

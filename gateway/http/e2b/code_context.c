@@ -114,9 +114,11 @@ static void on_restarted(exchange_t *exchange, const json_t *session)
                       exchange->request.parameters[0]);
 }
 
-static void on_requested(exchange_t *exchange, const json_t *reply)
+static void on_accepted(exchange_t *exchange, const json_t *reply)
 {
-    if (!registry_client_is_ok(exchange, reply))
+    if (registry_client_is_ok(exchange, reply))
+        subscription_start_patience(exchange);
+    else
         subscription_forget(exchange);
 }
 
@@ -126,5 +128,5 @@ void code_context_restart(exchange_t *exchange)
         && jupyter_model_await(exchange, exchange->request.parameters[0],
                                AWAIT_READY, on_restarted))
         registry_client_ask(exchange, "session_restart_request",
-                            jupyter_model_id(exchange), on_requested);
+                            jupyter_model_id(exchange), on_accepted);
 }

@@ -18,7 +18,7 @@
 struct awaiting {
     exchange_t *exchange; /* borrowed */
     registry_client_reply_fn *fn;
-    int64_t deadline; /* monotonic ms */
+    int64_t deadline; /* monotonic ms; INT64_MAX: not yet */
     await_t what;
     bool was_away;    /* the session has not been ready since */
     awaiting_t *next; /* owned */
@@ -148,6 +148,11 @@ unsigned subscription_client_count(const http_t *http, const char *session)
 
 /* --- Requests that wait --- */
 
+static int64_t end_of_patience(void)
+{
+    return clock_monotonic_ms() + SUBSCRIPTION_PATIENCE_S * 1000;
+}
+
 void subscription_await(subscription_t *self, exchange_t *exchange,
                         await_t what, registry_client_reply_fn *fn)
 {
@@ -157,9 +162,20 @@ void subscription_await(subscription_t *self, exchange_t *exchange,
     exchange_on_destroy(exchange, subscription_forget);
     item->fn = fn;
     item->what = what;
-    item->deadline = clock_monotonic_ms() + SUBSCRIPTION_PATIENCE_S * 1000;
+    item->deadline = what == AWAIT_READY ? INT64_MAX : end_of_patience();
     item->next = self->awaiting;
     self->awaiting = item;
+}
+
+void subscription_start_patience(const exchange_t *exchange)
+{
+    zhashx_t *all = exchange->http->subscriptions;
+
+    for (const subscription_t *self = zhashx_first(all); self;
+         self = zhashx_next(all))
+        for (awaiting_t *at = self->awaiting; at; at = at->next)
+            if (at->exchange == exchange)
+                at->deadline = end_of_patience();
 }
 
 void subscription_follow(subscription_t *self, exchange_t *exchange)

@@ -85,9 +85,13 @@ typedef enum {
 
 /* Answers a request later: `fn` gets the session's model when the state is
  * reached, NULL when the session is over. After SUBSCRIPTION_PATIENCE_S `fn`
- * gets an empty object. */
+ * gets an empty object. For AWAIT_READY that time begins with
+ * subscription_start_patience. */
 void subscription_await(subscription_t *self, exchange_t *exchange,
                         await_t what, registry_client_reply_fn *fn);
+/* The registry has accepted the restart for which the exchange awaits
+ * AWAIT_READY. Before that it may have waited for packages. */
+void subscription_start_patience(const exchange_t *exchange);
 /* Wakes the exchange at each event of the session, and each second, until
  * subscription_forget. */
 void subscription_follow(subscription_t *self, exchange_t *exchange);

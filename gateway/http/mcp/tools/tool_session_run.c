@@ -96,7 +96,9 @@ static void on_ready(exchange_t *exchange, const json_t *session)
 
 static void on_ordered(exchange_t *exchange, const json_t *reply)
 {
-    if (!tool_result_is_ok(call_of(exchange), reply))
+    if (tool_result_is_ok(call_of(exchange), reply))
+        subscription_start_patience(exchange);
+    else
         subscription_forget(exchange);
 }
 

@@ -16,6 +16,15 @@ static http_t http = {.options = &options};
 
 static subscription_t *subscription;
 
+static int64_t now_ms; /* of the clock that the test moves on */
+
+int64_t __wrap_clock_monotonic_ms(void);
+
+int64_t __wrap_clock_monotonic_ms(void)
+{
+    return now_ms;
+}
+
 /* Notes its calls, one letter for each. */
 typedef struct {
     subscriber_t subscriber; /* first */
@@ -347,6 +356,47 @@ static void answers_after_the_session_has_come_back(void **state)
     exchange_destroy(&exchange);
 }
 
+static void pass_patience(void)
+{
+    now_ms += SUBSCRIPTION_PATIENCE_S * 1000 + 1;
+    subscription_on_tick(&http);
+}
+
+static void answers_when_the_patience_is_over(void **state)
+{
+    exchange_t *exchange = waiting(AWAIT_HELLO);
+
+    (void) state;
+    subscription_add(subscription, &one.subscriber);
+    now_ms += SUBSCRIPTION_PATIENCE_S * 1000;
+    subscription_on_tick(&http);
+    assert_string_equal(answered, "");
+    pass_patience();
+    assert_string_equal(answered, "?");
+    exchange_destroy(&exchange);
+}
+
+/* A restart may wait for packages before it is accepted. */
+static void has_patience_until_a_restart_is_accepted(void **state)
+{
+    exchange_t *exchange = waiting(AWAIT_READY),
+               *other_one = exchange_new(&http, NULL);
+
+    (void) state;
+    subscription_add(subscription, &one.subscriber);
+    pass_patience();
+    subscription_start_patience(other_one);
+    pass_patience();
+    assert_string_equal(answered, "");
+    subscription_start_patience(exchange);
+    subscription_on_tick(&http);
+    assert_string_equal(answered, "");
+    pass_patience();
+    assert_string_equal(answered, "?");
+    exchange_destroy(&exchange);
+    exchange_destroy(&other_one);
+}
+
 static void answers_all_clients_when_the_session_is_gone(void **state)
 {
     exchange_t *exchange = waiting(AWAIT_READY);
@@ -388,6 +438,8 @@ int main(void)
         TEST(detaches_clients_that_remain),
         TEST(answers_once_the_session_is_attached),
         TEST(answers_after_the_session_has_come_back),
+        TEST(answers_when_the_patience_is_over),
+        TEST(has_patience_until_a_restart_is_accepted),
         TEST(answers_all_clients_when_the_session_is_gone),
         TEST(forgets_a_request_of_a_disconnected_client),
     };
