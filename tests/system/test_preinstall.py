@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import fcntl
 import http.client
+import json
 import os
 import re
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Optional
 from urllib.parse import urlsplit
@@ -249,8 +248,8 @@ def test_a_fresh_kernel_has_them(gateway: Gateway) -> None:
 
 
 def test_doctor_says_that_they_are_there(gateway: Gateway) -> None:
-    text = gateway.run("doctor").stdout
-    assert re.search(r"ok +preinstall python3 +sessions have humane", text)
+    line = r"ok +preinstall python3 +sessions have humane"
+    wait_for(lambda: re.search(line, gateway.run("doctor").stdout), "its word")
 
 
 @pytest.mark.warm
@@ -399,6 +398,29 @@ def worker_of(gateway: Gateway) -> Optional[int]:
     return None
 
 
+def kill_worker(gateway: Gateway, waiting: subprocess.Popen[str]) -> None:
+    """Kill the one that makes the packages, for which a command waits."""
+    os.kill(wait_for(lambda: worker_of(gateway), "a worker"), signal.SIGKILL)
+    _, err = waiting.communicate(timeout=120)
+    assert waiting.returncode == 1
+    assert "packages worker" in err
+
+
+@contextmanager
+def posted(
+    gateway: Gateway, path: str, what: str
+) -> Iterator[http.client.HTTPConnection]:
+    """Leave when the gateway has got a request of HTTP."""
+    info = gateway.info()["http"]
+    url = urlsplit(info["url"])
+    connection = http.client.HTTPConnection(url.netloc)
+    headers = {"Authorization": f"token {info['token']}"}
+    with arriving(gateway, what):
+        connection.request("POST", f"{url.path}api/{path}", headers=headers)
+    yield connection
+    connection.close()
+
+
 def test_a_restart_waits_while_the_kernel_goes_on(
     place: Path, index: FakeIndex
 ) -> None:
@@ -418,13 +440,7 @@ def test_a_restart_waits_while_the_kernel_goes_on(
             assert "are being made" in refusal.content["evalue"]
             assert client.value("x") == 41
             assert waiting.poll() is None
-            os.kill(
-                wait_for(lambda: worker_of(gateway), "a worker"),
-                signal.SIGKILL,
-            )
-            _, err = waiting.communicate(timeout=120)
-            assert waiting.returncode == 1
-            assert "packages worker" in err
+            kill_worker(gateway, waiting)
             assert client.value("x") == 41
             wait_for(lambda: state(gateway) == "warming", "another try")
             waiting = restart(gateway, session)
@@ -437,31 +453,44 @@ def test_a_restart_waits_while_the_kernel_goes_on(
         session.delete()
 
 
+def test_a_restart_by_http_waits(place: Path, index: FakeIndex) -> None:
+    with gateway_of(place, index, "humane") as gateway:
+        gateway.start()
+        session = gateway.create()
+        session.exec("x = 41")
+        path = f"kernels/{session.id}/restart"
+        with ExitStack() as stack:
+            with stopped(place):
+                write(gateway, index, "tooled")
+                gateway.run("gateway", "reload")
+                with posted(gateway, path, "restart"):
+                    pass  # it goes, and so does its request
+                gone = "session_restart_request dropped: its client has gone"
+                wait_for(lambda: gone in gateway.log.read_text(), "its end")
+                assert printed(session, "print(x)") == "41"
+                connection = stack.enter_context(
+                    posted(gateway, path, "restart")
+                )
+            answer = connection.getresponse()
+            assert (answer.status, json.load(answer)["id"]) == (200, session.id)
+        assert has(session, "tooled")
+        session.delete()
+
+
 def test_what_no_client_waits_for_is_dropped(
     place: Path, index: FakeIndex
 ) -> None:
     with gateway_of(place, index, "humane") as gateway:
+        # No probe of the connection finds its end.
+        gateway.options += ["--set", "http/peer_timeout=1h"]
         with stopped(place):
             gateway.start()
             with arriving(gateway, "create"):
                 waiting = ask(gateway)
             waiting.kill()
             waiting.communicate()
-            info = gateway.info()["http"]
-            url = urlsplit(info["url"])
-            connection = http.client.HTTPConnection(url.netloc)
-            with arriving(gateway, "create"):
-                connection.request(
-                    "POST",
-                    f"{url.path}api/kernels",
-                    headers={"Authorization": f"token {info['token']}"},
-                )
-            # Breaks it: the end of what a client sends is no end of the client.
-            linger = struct.pack("ii", 1, 0)
-            connection.sock.setsockopt(
-                socket.SOL_SOCKET, socket.SO_LINGER, linger
-            )
-            connection.close()
+            with posted(gateway, "kernels", "create"):
+                pass
             gone = "session_create_request dropped: its client has gone"
             wait_for(
                 lambda: gateway.log.read_text().count(gone) == 2,
@@ -495,12 +524,9 @@ def test_a_killed_worker_is_started_again(
     with gateway_of(place, index, "humane") as gateway:
         with stopped(place):
             gateway.start()
-            pid = wait_for(lambda: worker_of(gateway), "a worker")
-            waiting = ask(gateway)
-            os.kill(pid, signal.SIGKILL)
-            _, err = waiting.communicate(timeout=120)
-            assert waiting.returncode == 1
-            assert "packages worker" in err
+            with arriving(gateway, "create"):
+                waiting = ask(gateway)
+            kill_worker(gateway, waiting)
         wait_for(lambda: state(gateway) == "ready", "another try")
         session = gateway.create()
         assert has(session, "humane")
@@ -513,8 +539,10 @@ def test_a_killed_gateway_leaves_no_half(place: Path, index: FakeIndex) -> None:
         before = index.count("/files/slow")
         gateway.start()
         wait_for(lambda: index.count("/files/slow") > before, "the download")
-        gateway.kill()
+        # The half: the index goes on with nothing, so it stays until the kill.
         stage = place / "packages/work/uv/stage"
+        assert list(stage.iterdir())
+        gateway.kill()
         assert not environments(place)
         write(gateway, index, "humane", "tooled")
         gateway.start()

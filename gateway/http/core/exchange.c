@@ -75,6 +75,14 @@ exchange_t *exchange_new(http_t *http, void *wsi)
     return self;
 }
 
+static void end_watch(exchange_t *self)
+{
+    if (self->is_watched)
+        hangups_forget(self->http->connections.hangups,
+                       lws_get_socket_fd(self->wsi));
+    self->is_watched = false;
+}
+
 void exchange_destroy(exchange_t **self_p)
 {
     exchange_t *self = *self_p;
@@ -83,6 +91,7 @@ void exchange_destroy(exchange_t **self_p)
         return;
     for (size_t i = 0; i < self->end_count; i++)
         self->ends[i](self);
+    end_watch(self);
     for (size_t i = 0; i < HEADER_COUNT; i++)
         free(self->request.headers[i]);
     free(self->request.path);
@@ -117,16 +126,25 @@ void exchange_wake(exchange_t *self)
 {
     if (!self->wsi)
         return;
+    end_watch(self);
     lws_rx_flow_control(self->wsi, 1);
     lws_callback_on_writable(self->wsi);
 }
 
 /* Stops reading from the connection. Otherwise a next request, or the end of
  * the client, would wake this thread all the time. libwebsockets does not write
- * either meanwhile. */
+ * either meanwhile. A GET changes nothing, and a client may end what it sends
+ * after it. */
 void exchange_rest(exchange_t *self)
 {
+    const unsigned methods = METHOD_POST | METHOD_PUT | METHOD_PATCH;
+
     lws_rx_flow_control(self->wsi, 0);
+    if (self->is_watched || !(self->request.method & methods))
+        return;
+    self->is_watched = true;
+    hangups_watch(self->http->connections.hangups,
+                  lws_get_socket_fd(self->wsi), self);
 }
 
 const char *exchange_who(const exchange_t *self,

@@ -154,6 +154,7 @@ struct exchange {
     int64_t begun_us;        /* monotonic */
     const char *pattern;     /* borrowed; of its route, for the metrics */
     bool is_dispatched;      /* its route was called */
+    bool is_watched;         /* for the end of its connection */
     void *task;              /* owned; what its route does until the answer */
     exchange_destroy_fn *task_end;            /* of the task */
     exchange_end_fn *ends[EXCHANGE_ENDS_MAX]; /* called on destruction */
@@ -169,7 +170,8 @@ void exchange_on_destroy(exchange_t *self, exchange_end_fn *fn);
 
 /* Continues to read and write: there is an answer, or more of it. */
 void exchange_wake(exchange_t *self);
-/* Stops reading and writing until the next wake. */
+/* Stops reading and writing until the next wake. A POST, PUT or PATCH still
+ * ends when its client closes the connection. */
 void exchange_rest(exchange_t *self);
 
 /* Writes the client's name for the audit log: "unknown" if no token was valid.

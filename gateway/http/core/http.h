@@ -9,6 +9,7 @@
 #include "gateway/config/options.h"
 #include "gateway/frontends/frontend.h"
 #include "gateway/http/core/exchange.h"
+#include "gateway/http/core/hangups.h"
 #include "gateway/http/core/memory_quota.h"
 #include "gateway/http/core/tokens.h"
 #include "notebooks/journal/log_key.h"
@@ -40,6 +41,7 @@ typedef struct {
     unsigned count;
     unsigned max;
     unsigned terminals; /* of them are WebSockets of terminals */
+    hangups_t *hangups; /* owned; watches those that are not read */
 } http_connections_t;
 
 /* Points in time, wall clock. */

@@ -1,7 +1,8 @@
-/* The actor: runs libwebsockets' loop. Five of our own descriptors are in it as
+/* The actor: runs libwebsockets' loop. Six of our own descriptors are in it as
  * files: the frontend's, the actor's pipe, the export worker's, the listening
  * socket (gateway/http/server/listener.h), and a clock that ticks each second.
- */
+ * The sixth one is of connections that are not read
+ * (gateway/http/core/hangups.h). */
 #include "gateway/http/server/server.h"
 
 #include "base/clock.h"
@@ -48,7 +49,8 @@
 
 /* The kinds of our own descriptors; the addresses of these variables identify
  * them. */
-static char is_frontend, is_pipe, is_listener, is_clock, is_export_worker;
+static char is_frontend, is_pipe, is_listener, is_clock, is_export_worker,
+    is_hangups;
 
 /* Adds a copy of the descriptor, because libwebsockets closes the descriptors
  * that it has adopted. */
@@ -192,6 +194,17 @@ static void on_tick(http_t *http, struct lws *wsi)
         each[i](http);
 }
 
+/* Closes connections whose clients have closed them, before the next turn of
+ * the loop: this turn may still have events of theirs. */
+static void close_left(http_t *http)
+{
+    const exchange_t *exchange;
+
+    while ((exchange = hangups_next(http->connections.hangups)))
+        lws_set_timeout(exchange->wsi, PENDING_TIMEOUT_USER_OK,
+                        LWS_TO_KILL_ASYNC);
+}
+
 /* Handles one of our own descriptors that is readable. */
 static int own_callback(struct lws *wsi, enum lws_callback_reasons reason,
                         void *user, void *in, size_t size)
@@ -210,6 +223,8 @@ static int own_callback(struct lws *wsi, enum lws_callback_reasons reason,
         start_accepting(self);
     } else if (what == &is_export_worker) {
         export_worker_deliver(&self->http);
+    } else if (what == &is_hangups) {
+        close_left(&self->http);
     } else if (what == &is_listener) {
         listener_accept(self);
     } else if (what == &is_clock) {
@@ -234,6 +249,7 @@ static void destroy(server_t **self_p)
     if (self->context)
         lws_context_destroy(self->context);
     tls_destroy(&self->tls);
+    hangups_destroy(&self->http.connections.hangups);
     tools_order_destroy(&self->http);
     feed_destroy(&self->http);
     registry_client_destroy(&self->http);
@@ -303,6 +319,7 @@ static int make(options_t *options, memory_budget_t *memory, int64_t begun_us,
         || (r = frontend_new("http", options->runtime_dir, &self->http.frontend,
                              fault))
                < 0
+        || (r = hangups_new(&self->http.connections.hangups, fault)) < 0
         || (r = listener_bind(self, fault)) < 0
         || (r = context_make(self, own_protocols, fault)) < 0
         || (r = frontend_follow(self->http.frontend, fault)) < 0
@@ -311,6 +328,9 @@ static int make(options_t *options, memory_budget_t *memory, int64_t begun_us,
                < 0
         || (r = adopt(self, export_worker_fd(self->http.export_worker),
                       &is_export_worker, fault))
+               < 0
+        || (r = adopt(self, hangups_fd(self->http.connections.hangups),
+                      &is_hangups, fault))
                < 0
         || (r = adopt_clock(self, fault)) < 0)
         return r;
