@@ -1,6 +1,10 @@
 /* See raw_terminal.h. Control sequences (ECMA-48) begin with ESC and one of
  * some letters, or with a C1 control, which in UTF-8 is 0xC2 and a byte. Those
- * that a string follows end with BEL, ESC \ or the C1 control ST. */
+ * that a string follows end with BEL, ESC \ or the C1 control ST.
+ *
+ * ESC and 0xC2 are shown only with the byte that they belong to. If a string
+ * between two bytes is left out, they make no sequence. Terminals read on after
+ * an odd byte, and find no ESC before it. */
 #include "gateway/cli/core/raw_terminal.h"
 
 #include <string.h>
@@ -8,15 +12,19 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define ESCAPE    0x1b
-#define BELL      0x07
-#define C1_PREFIX 0xc2
-#define C1_END    0x9c /* ST */
+#define ESCAPE     0x1b
+#define BELL       0x07
+#define CANCEL     0x18
+#define SUBSTITUTE 0x1a
+#define DELETE     0x7f
+#define C1_PREFIX  0xc2
+#define C1_END     0x9c /* ST */
 
 enum {
     TEXT,
     AFTER_ESCAPE,
     AFTER_PREFIX,
+    AFTER_PERCENT,
     IN_STRING,
     IN_STRING_ESCAPE,
     IN_STRING_PREFIX,
@@ -75,23 +83,47 @@ static void put(buffer_t *out, unsigned char byte)
     buffer_append(out, &byte, 1);
 }
 
+/* Takes the byte after ESC. A terminal executes a control in the middle of a
+ * sequence and reads on; CAN and SUB end the sequence. ESC % leaves UTF-8, and
+ * each byte from 0x80 on may be a control then: it is left out. */
+static int step_escape(unsigned char byte, buffer_t *out)
+{
+    if (begins_string(byte))
+        return IN_STRING;
+    if (byte == '%')
+        return AFTER_PERCENT;
+    if (byte >= ' ' && byte < DELETE)
+        put(out, ESCAPE);
+    put(out, byte);
+    return (byte < ' ' && byte != CANCEL && byte != SUBSTITUTE)
+                   || byte == DELETE
+               ? AFTER_ESCAPE
+               : TEXT;
+}
+
+/* Takes the byte after 0xC2, which is no UTF-8 without a second byte. */
+static int step_prefix(unsigned char byte, buffer_t *out)
+{
+    if (byte >= 0x80 && byte < 0xa0 && begins_string(byte - 0x40))
+        return IN_STRING;
+    if (byte >= 0x80 && byte < 0xc0)
+        put(out, C1_PREFIX);
+    put(out, byte);
+    return TEXT;
+}
+
 static int step_text(int state, unsigned char byte, buffer_t *out)
 {
-    if (state == AFTER_ESCAPE) {
-        if (begins_string(byte))
-            return IN_STRING;
-        put(out, ESCAPE);
-        if (byte == ESCAPE)
-            return AFTER_ESCAPE;
-    } else if (state == AFTER_PREFIX) {
-        if (byte >= 0x80 && byte < 0xa0 && begins_string(byte - 0x40))
-            return IN_STRING;
-        put(out, C1_PREFIX);
-    }
+    if (state == AFTER_PERCENT)
+        return TEXT;
     if (byte == ESCAPE)
         return AFTER_ESCAPE;
     if (byte == C1_PREFIX)
         return AFTER_PREFIX;
+    if (state == AFTER_ESCAPE)
+        return step_escape(byte, out);
+    if (state == AFTER_PREFIX)
+        return step_prefix(byte, out);
     put(out, byte);
     return TEXT;
 }

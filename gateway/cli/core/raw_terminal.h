@@ -22,9 +22,10 @@ void raw_terminal_destroy(raw_terminal_t **self_p);
 
 /* Reads the terminal's size; false if it reports no size. */
 bool raw_terminal_size(unsigned *ret_rows, unsigned *ret_columns);
-/* Appends the bytes that may be shown: all but strings for the terminal itself
- * (titles, the clipboard, device control), which a program in a sandbox must
- * not send. Remembers a sequence that is cut. */
+/* Appends the bytes that may be shown. A program in a sandbox must not send
+ * strings for the terminal itself: titles, the clipboard, device control. These
+ * are left out, and so are ESC % with its byte and an ESC or 0xC2 that begins
+ * nothing. Remembers a sequence that is cut. */
 void raw_terminal_filter(raw_terminal_t *self, bytes_t bytes, buffer_t *out);
 /* Does the same without a terminal; *state begins with 0. */
 void raw_terminal_filter_bytes(int *state, bytes_t bytes, buffer_t *out);

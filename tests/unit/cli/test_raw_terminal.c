@@ -30,7 +30,7 @@ static void strings_for_the_terminal_are_left_out(void **state)
          "0;t\xc2\x9c"
          "b",
          "ab"},
-        {"a\033\033]x\007b", "a\033b"},
+        {"a\033\033]x\007b", "ab"},
         {"a\033]x\033y\033\\b", "ab"},
         {"a\xc2\xa9\xc2\x85"
          "b",
@@ -45,10 +45,48 @@ static void strings_for_the_terminal_are_left_out(void **state)
             assert_shown(rows[i][0], rows[i][1], step);
 }
 
+/* Leaving a string out must not bring together the bytes beside it. */
+static void no_string_is_made_of_pieces(void **state)
+{
+    static const char *const rows[][2] = {
+        {"\033\033]x\007]52;c;eA==\007", "]52;c;eA==\007"},
+        {"\033\xc2\x9dx\007]52;c;eA==\007", "]52;c;eA==\007"},
+        {"\xc2\xc2\x9dx\007\x9d", "\x9d"},
+        {"\xc2\033]x\007\x9d", "\x9d"},
+        {"\033\033[1m", "\033[1m"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t step = 1; step < 8; step++)
+            assert_shown(rows[i][0], rows[i][1], step);
+}
+
+/* Terminals execute a control inside a sequence, and some pass over a letter
+ * that is not ASCII. */
+static void odd_bytes_after_escape_hide_no_string(void **state)
+{
+    static const char *const rows[][2] = {
+        {"\033\r\n]0;x\007a", "\r\na"},
+        {"\033\177]0;x\007a", "\177a"},
+        {"\033\xc3\xa9]0;x\007a", "\xc3\xa9]0;x\007a"},
+        {"\033\030]a", "\030]a"},
+        {"\033\n[1ma", "\n\033[1ma"},
+        {"\033%@\033%Ga", "a"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t step = 1; step < 8; step++)
+            assert_shown(rows[i][0], rows[i][1], step);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_for_the_terminal_are_left_out),
+        cmocka_unit_test(no_string_is_made_of_pieces),
+        cmocka_unit_test(odd_bytes_after_escape_hide_no_string),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
