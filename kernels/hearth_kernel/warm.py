@@ -34,6 +34,7 @@ _CELLS = (
     "1 + 1",
     "x = [1]\nfor i in x:\n    print(i)\nx",
     "1 / 0",
+    "import json\njson.loads('{')",
     "def f(:",
     "%timeit -n1 -r1 pass",
     "await __import__('asyncio').sleep(0)",
@@ -60,8 +61,22 @@ frame.describe()
 frame.groupby('b').sum()
 frame
 """
-# A session's first error is common, and pandas' are the longest.
-_FRAME_ERRORS = ("frame['c']", "frame.groupby('c')", "frame.loc[7]")
+# A session's first error is common, and pandas' are the longest. The functions
+# that they pass through are parsed here, for all sessions.
+_FRAME_ERRORS = (
+    "frame['c']",
+    "frame.groupby('c')",
+    "frame.loc[7]",
+    "frame.iloc[7]",
+    "frame.c",
+    "frame.sort_values('c')",
+    "frame.merge(frame, on='c')",
+    "frame.groupby('b').agg({'c': 'sum'})",
+    "frame['b'].astype(int)",
+    "pd.to_datetime('c')",
+    "pd.read_csv('')",
+)
+_PLOT_ERRORS = ("plt.plot([1, 2], [1])",)
 
 
 def preload(names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
@@ -125,9 +140,11 @@ def run_cells(shell: ZMQInteractiveShell, completes: bool) -> None:
     sys.stdout = sys.stderr = quiet  # type: ignore[assignment]
     cells = list(_CELLS)
     if "matplotlib.pyplot" in sys.modules:
-        cells.append(_PLOT)
+        cells += (_PLOT, *_PLOT_ERRORS)
     if "pandas" in sys.modules:
         cells += (_FRAME, *_FRAME_ERRORS)
+        if _PLOT in cells:
+            cells.append("frame.plot(x='c')")
     try:
         for cell in cells:
             _run(shell, cell)

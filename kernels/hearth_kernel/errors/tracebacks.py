@@ -3,8 +3,9 @@
 stack_data parses the whole file of each frame to find the statement and its
 colours. Of pandas/core/frame.py these are 14,000 lines and a second, in a
 session's first error. What it shows of a frame is within one function, so it
-gets a text in which every other line is empty: line numbers stay. And pygments'
-lexer of Python is made once, not for each frame.
+gets a text in which every other line is empty: line numbers stay. Only the
+lines that are shown get colours. And pygments' lexer of Python is made once,
+not for each frame; its styles once, not for each error.
 """
 
 from __future__ import annotations
@@ -39,9 +40,13 @@ def _enclosing(lines: list[str], first: int) -> dict[int, str]:
     """
     heads = {}
     indent = _indent_of(lines[first])
+    within = " " * indent
     for number in range(first - 1, -1, -1):
         if indent == 0:
             break
+        # Thousands of lines of a large class, before all that costs more.
+        if lines[number].startswith(within):
+            continue
         text = lines[number].strip()
         own = _indent_of(lines[number])
         if not text or own >= indent:
@@ -56,6 +61,7 @@ def _enclosing(lines: list[str], first: int) -> dict[int, str]:
             continue  # a bracket, or a line of a string
         heads[number] = " " * own + head + "\n"
         indent = own
+        within = " " * indent
     return heads
 
 
@@ -133,11 +139,79 @@ def _paint(formatter: Any, code: str, ranges: Any) -> list[str]:
     return code.splitlines()
 
 
-def _remember_colours() -> None:
-    """A formatter looks for the nearest colours anew in each traceback."""
+def _paint_shown(info: Any) -> Optional[tuple[int, list[str]]]:
+    """The number of the first line that is shown of a frame, and the lines from
+    there on in colours. None where the whole function is better.
+
+    A line is shown with its statement, so the lexer begins at a statement, too.
+    """
+    formatter = info.options.pygments_formatter
+    pieces = info.included_pieces
+    if not pieces or type(formatter) is not _formatter_kind():
+        return None
+    text = info.source.asttext()
+    start = info.source.line_range(info.scope)[0]
+    lines = text.get_text(info.scope).split("\n")
+    first = min(piece.start for piece in pieces)
+    last = max(piece.stop for piece in pieces)
+    ranges = []
+    if info.executing.node and getattr(
+        formatter.style, "for_executing_node", False
+    ):
+        before = text.get_text_range(info.scope)[0] + sum(
+            len(line) + 1 for line in lines[: first - start]
+        )
+        begin, end = text.get_text_range(info.executing.node)
+        ranges.append((begin - before, end - before))
+    code = "\n".join(lines[first - start : last - start])
+    return first, _paint(formatter, code, ranges)
+
+
+def _paint_less(core: Any) -> None:
+    """Let no line be painted that is not shown."""
+    kind = core.FrameInfo
+    known = kind.__dict__["_pygmented_scope_lines"]
+    whole = known.func
+
+    def painted(self: Any) -> Any:
+        shown = None
+        with suppress(Exception):  # whatever the function looks like
+            shown = _paint_shown(self)
+        return shown or whole(self)
+
+    painted.__name__ = "_pygmented_scope_lines"  # under which it is kept
+    kind._pygmented_scope_lines = type(known)(painted)
+
+
+@cache
+def _formatter_kind() -> Any:
     from pygments.formatters import Terminal256Formatter
 
-    kind: Any = Terminal256Formatter
+    return Terminal256Formatter
+
+
+def _remember_styles(stack_data: Any) -> None:
+    """IPython makes a style and a formatter for each error of a chain."""
+    kind = _formatter_kind()
+    set_up = kind._setup_styles
+    known: dict[Any, dict[str, Any]] = {}
+
+    def remembered(self: Any) -> None:
+        key = self.style, self.usebold, self.useunderline, self.useitalic
+        if key not in known:
+            set_up(self)
+            known[key] = self.style_string
+        self.style_string = known[key]
+
+    kind._setup_styles = remembered
+    stack_data.style_with_executing_node = cache(
+        stack_data.style_with_executing_node
+    )
+
+
+def _remember_colours() -> None:
+    """A formatter looks for the nearest colours anew in each traceback."""
+    kind = _formatter_kind()
     find = kind._closest_color
     known: dict[tuple[int, int, int], int] = {}
 
@@ -162,6 +236,8 @@ def install() -> None:
         stack_data.core._pygmented_with_ranges = _paint
     with suppress(ImportError, AttributeError):
         _remember_colours()
+        _remember_styles(stack_data)
+        _paint_less(stack_data.core)
 
     def for_frame(cls: Any, frame: FrameType, use_cache: bool = True) -> Any:
         try:

@@ -55,6 +55,40 @@ def test_is_seen_in_code_alone():
     }
 
 
+ERRORS = """
+import os
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+from hearth_kernel.warm import warm
+shell, _, missing = warm(["numpy", "pandas", "matplotlib.pyplot"])
+from matplotlib import pyplot
+from stack_data.core import Source
+parsed = Source.__dict__["__source_cache_with_lines"]
+print(
+    missing,
+    pyplot.get_fignums(),
+    [name for name in shell.user_ns if name in ("frame", "json", "plt")],
+    sorted({os.path.basename(file) for file, _ in parsed}),
+)
+"""
+
+
+def test_usual_errors_are_parsed_and_leave_nothing():
+    """Each of these files is one that an error of a session goes through."""
+    line = run_python(ERRORS).splitlines()[-1]
+    assert line.startswith("[] [] [] [")
+    for name in (
+        "decoder.py",
+        "frame.py",
+        "groupby.py",
+        "indexing.py",
+        "merge.py",
+        "readers.py",
+        "datetimes.py",
+        "pyplot.py",
+    ):
+        assert f"'{name}'" in line
+
+
 LOOK = "[len(In), len(Out), _i, 'numpy' in globals()]"
 
 

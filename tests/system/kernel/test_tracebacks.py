@@ -14,7 +14,18 @@ PROGRAM = '''
 import json, os, sys, tempfile
 sys.dont_write_bytecode = True
 from hearth_kernel.errors import tracebacks
-from stack_data.core import FrameInfo, Source
+from pygments.formatters import Terminal256Formatter
+from stack_data.core import (
+    FrameInfo, Line, Options, Source, style_with_executing_node
+)
+
+options = Options(
+    before=2,
+    after=2,
+    pygments_formatter=Terminal256Formatter(
+        style=style_with_executing_node("default", "bg:ansiyellow")
+    ),
+)
 
 LONG = """
 class Outer:
@@ -43,7 +54,14 @@ of a string\\"\\"\\"
 
     def outer(self):
         def inner():
-            return 1 / 0
+            first = "one"
+            second = 2
+            third = \\"\\"\\"three
+            and more\\"\\"\\"
+            for name in (first, second):
+                return (
+                    1 / 0
+                )
 
         return inner()
 
@@ -75,8 +93,13 @@ def shown(fail):
             info.lineno,
             info.executing.text(),
             [getattr(line, "text", None) for line in info.lines],
+            [
+                line.render(pygmented=True)
+                for line in info.lines
+                if isinstance(line, Line)
+            ],
         ]
-        for info in FrameInfo.stack_data(trace)
+        for info in FrameInfo.stack_data(trace, options)
         if isinstance(info, FrameInfo) and info.filename == path
     ]
 
@@ -94,7 +117,14 @@ def count(cls, filename, lines):
         parsed.append(sum(line != "\\n" for line in lines))
     return make(cls, filename, lines)
 Source._for_filename_and_lines = classmethod(count)
+painted = []
+paint = tracebacks._paint
+def note_code(formatter, code, ranges):
+    painted.append(code)
+    return paint(formatter, code, ranges)
+tracebacks._paint = note_code
 excerpt = [shown(fail) for fail in fails]
+tracebacks._paint = paint
 from IPython.core.ultratb import VerboseTB
 def coloured():
     try:
@@ -114,7 +144,7 @@ try:
     texts = [coloured() for _ in range(3)]
 except TypeError:  # an IPython with other arguments
     texts = None
-print(json.dumps([whole, excerpt, parsed, texts, made]))
+print(json.dumps([whole, excerpt, parsed, texts, made, painted]))
 '''
 
 
@@ -130,6 +160,20 @@ def test_a_frame_is_shown_as_from_the_whole_file(reported: Any) -> None:
     assert excerpt == whole
 
 
+def test_colours_are_as_of_the_whole_function(reported: Any) -> None:
+    frames = [frame for fail in reported[0] for frame in fail]
+    marked = [line for frame in frames for line in frame[-1] if "43m" in line]
+    assert any("1" in line and "/" in line for line in marked)
+    assert any("find" in line for line in marked)
+
+
+def test_only_what_is_shown_gets_colours(reported: Any) -> None:
+    _, excerpt, *_, painted = reported
+    assert len(painted) == sum(len(frames) for frames in excerpt)
+    assert any("third" in code for code in painted)
+    assert not any('"one"' in code for code in painted)
+
+
 def test_only_the_function_is_parsed(reported: Any) -> None:
     parsed = reported[2]
     assert parsed
@@ -137,7 +181,7 @@ def test_only_the_function_is_parsed(reported: Any) -> None:
 
 
 def test_the_lexer_is_made_once(reported: Any) -> None:
-    _, _, _, texts, made = reported
+    texts, made = reported[3:5]
     assert texts is None or texts[0] == texts[2] != ""
     assert texts is None or "\x1b[" in texts[0]
     assert len(made) <= 2
