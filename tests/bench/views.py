@@ -7,15 +7,18 @@ package and an environment of its own: .venv-tokens, made by ./dev bench.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 import urllib.request
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from clients import BenchError
 from figures import OURS, Figure
-from sides import Hearth, Side, kernel_of
+from processes import descendants
+from sides import Hearth, Kernel, Side, kernel_of
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = (
@@ -32,7 +35,16 @@ FRAME = (
     "import pandas as pd\n"
     "df = pd.DataFrame({'id': range(10000), 'value': range(10000)})\n"
 )
-FAILING = "try: df['nope']\nexcept KeyError: get_ipython().showtraceback()"
+# What fails first in a session, as agents have it.
+ERRORS = (
+    ("KeyError of pandas", "df['nope']"),
+    ("KeyError of groupby", "df.groupby('nope').sum()"),
+    ("KeyError of agg", "df.groupby('id').agg({'nope': 'sum'})"),
+    ("KeyError of merge", "df.merge(df, on='nope')"),
+    ("missing file of read_csv", "pd.read_csv('nope.csv')"),
+    ("ValueError of numpy", "df.to_numpy() @ df.to_numpy()"),
+    ("missing module", "import nope"),
+)
 # Name, code, and how many tokens a sample of the design has.
 SAMPLES = (
     ("table", FRAME + "df", 78),
@@ -191,27 +203,61 @@ def measure_large_view(program: Path, rounds: int) -> Figure:
     return figure
 
 
-def measure_first_error(sides: list[Side], rounds: int) -> list[Figure]:
-    """A session's first error, and the same one once more.
+def failing(code: str) -> str:
+    """Return a cell that shows its traceback by itself, and counts as done."""
+    return f"try: {code}\nexcept Exception: get_ipython().showtraceback()"
 
-    The cell shows its traceback by itself, so that it counts as done.
-    """
-    first = Figure("a session's first KeyError of pandas", "ms", "15 ms")
-    second = Figure("the same once more", "ms", "")
+
+def processor_ms(kernel: Kernel) -> float:
+    """Return the processor time of all that the kernel is, in ms."""
+    tasks = [
+        Path(f"/proc/{pid}/task/{task}/schedstat")
+        for pid in descendants(kernel.pid)
+        for task in os.listdir(f"/proc/{pid}/task")
+    ]
+    return sum(int(at.read_text().split()[0]) for at in tasks) / 1e6
+
+
+def fail_twice(side: Side, code: str) -> list[tuple[float, float]]:
+    """Fail in a new session; return how long each took, and its processor
+    time, in ms."""
+    took = []
+    with kernel_of(side) as kernel:
+        kernel.client.execute(FRAME)
+        for _ in range(2):
+            before = processor_ms(kernel)
+            outcome = kernel.client.execute(failing(code))
+            used = processor_ms(kernel) - before
+            took.append((outcome.seconds * 1000, used))
+    return took
+
+
+def measure_first_error(
+    name: str, code: str, sides: list[Side], rounds: int
+) -> list[Figure]:
+    """A session's first error, and the same one once more: a row each."""
+    rows = [
+        Figure(f"a session's first {name}", "ms", "15 ms"),
+        Figure(f"once more: {name}", "ms", ""),
+    ]
+    used: list[list[float]] = [[], []]
     for _ in range(rounds):
         for side in sides:
-            with kernel_of(side) as kernel:
-                kernel.client.execute(FRAME)
-                for figure in (first, second):
-                    outcome = kernel.client.execute(FAILING)
-                    figure.add(side.name, outcome.seconds * 1000)
-    return [first, second]
+            for at, (took, processor) in enumerate(fail_twice(side, code)):
+                rows[at].add(side.name, took)
+                if side.name == OURS:
+                    used[at].append(processor)
+    for row, values in zip(rows, used):
+        row.note = f"{median(values):.1f} ms of a processor"
+    return rows
 
 
 def measure_views(side: Hearth, sides: list[Side], rounds: int) -> list[Figure]:
     """All of them; `sides` are hearth and ipykernel."""
-    return [
+    figures = [
         *measure_tokens(side),
         measure_large_view(side.program, rounds),
-        *measure_first_error(sides, min(rounds, 5)),
     ]
+    for name, code in ERRORS:
+        figures += measure_first_error(name, code, sides, min(rounds, 5))
+    return figures
