@@ -38,8 +38,10 @@ def act(rpc: Rpc, session: str, action: str, **more: Any) -> Any:
     return rpc.call("session", action=action, session=session, **more)
 
 
-def run(rpc: Rpc, session: str, command: str, seconds: float = WAIT) -> Any:
-    return act(rpc, session, "run", command=command, seconds=seconds)
+def run(
+    rpc: Rpc, session: str, command: str, seconds: float = WAIT, **more: Any
+) -> Any:
+    return act(rpc, session, "run", command=command, seconds=seconds, **more)
 
 
 def number_of(result: Any) -> int:
@@ -51,7 +53,28 @@ def test_runs_to_its_end(rpc: Rpc, session: str) -> None:
     assert not done["isError"]
     assert "] it exited with 0 · session " in head_of(done)
     lines = text_of(done).splitlines()[1:]
-    assert sorted(lines) == ["/workspace", "err", "out"]
+    assert lines == ["out", "/workspace", "stderr:", "err"]
+
+
+def test_the_streams_are_apart(rpc: Rpc, session: str) -> None:
+    """Also where a line has no end, or only one of them was written."""
+    command = "printf a; printf b >&2; printf c; printf d >&2"
+    done = run(rpc, session, command)
+    assert text_of(done).splitlines()[1:] == ["ac", "stderr:", "bd"]
+    done = run(rpc, session, "echo only >&2; exit 1")
+    assert text_of(done).splitlines()[1:] == ["stderr:", "only"]
+    again = act(rpc, session, "output", process=number_of(done))
+    assert text_of(again).splitlines()[1:] == ["stderr:", "only"]
+    long = text_of(run(rpc, session, "seq 100000; echo last >&2"))
+    assert "bytes left out" in long
+    assert long.endswith("\n100000\nstderr:\nlast\n")
+
+
+def test_ends_after_its_timeout(rpc: Rpc, session: str) -> None:
+    done = run(rpc, session, "echo begun; sleep 600 & sleep 600", timeout=0.5)
+    assert done["isError"]
+    assert "its time limit of 0.5 s was over" in head_of(done)
+    assert text_of(done).endswith("\nbegun\n")
 
 
 def test_a_failure_is_an_error(rpc: Rpc, session: str) -> None:
@@ -158,6 +181,8 @@ def test_folder_environment_and_input(rpc: Rpc, session: str) -> None:
         ({"env": {"A=B": "x"}}, "env: 'A=B': a name must"),
         ({"env": []}, "env must be of type object"),
         ({"input": 1}, "input must be of type string"),
+        ({"timeout": 0}, "timeout must be a number of seconds above 0"),
+        ({"timeout": "1"}, "timeout must be of type number"),
         ({"input": "x" * ((256 << 10) + 1)}, "input has 262145 bytes"),
     ],
 )

@@ -139,3 +139,18 @@ def test_other_tools_give_their_text(rpc: Rpc, session: str) -> None:
     assert session in listed["text"]
     result = rpc.call("session", action="list")
     assert listed["text"].splitlines()[0] == text_of(result).splitlines()[0]
+
+
+def test_a_command_gives_its_streams(rpc: Rpc, session: str) -> None:
+    run = {"action": "run", "command": "echo out; echo err >&2; exit 3"}
+    found = structured(rpc, "session", session=session, **run)
+    assert found["status"] == "error"
+    assert found["process"] == 1
+    assert found["exit_code"] == 3
+    assert found["stdout"] == "out\n"
+    assert found["stderr"] == "err\n"
+    ended = {"action": "run", "command": "sleep 600", "timeout": 0.1}
+    found = structured(rpc, "session", session=session, **ended)
+    assert "exit_code" not in found
+    assert found["stdout"] == found["stderr"] == ""
+    assert "its time limit of 0.1 s was over" in found["text"]

@@ -175,6 +175,18 @@ json_t *structured_text(bool is_error, const json_t *blocks)
                      take_text(&text));
 }
 
+json_t *structured_process(const json_t *process, buffer_t *out, buffer_t *err)
+{
+    json_t *code = json_object_get(process, "exit_code");
+    json_t *members = json_pack("{s:O*,s:o*,s:o*}", "process",
+                                json_object_get(process, "process"), "stdout",
+                                take_text(out), "stderr", take_text(err));
+
+    if (code)
+        json_object_set(members, "exit_code", code);
+    return members;
+}
+
 json_t *structured_schema(const struct mcp_offer *offer, const char *tool)
 {
     json_auto_t *all = offer->output_schemas
@@ -182,6 +194,9 @@ json_t *structured_schema(const struct mcp_offer *offer, const char *tool)
                                         *offer->output_schemas_size, 0, NULL)
                            : NULL;
     bool is_run = strcmp(tool, "execute") == 0 || strcmp(tool, "wait") == 0;
+    bool has_processes = strcmp(tool, "session") == 0;
 
-    return json_incref(json_object_get(all, is_run ? "run" : "text"));
+    return json_incref(json_object_get(all, is_run          ? "run"
+                                            : has_processes ? "session"
+                                                            : "text"));
 }

@@ -29,15 +29,35 @@ json_t *tool_result_image(const char *mime, const char *base64, size_t size)
                      json_stringn(base64, size), "mimeType", mime);
 }
 
-void tool_result_blocks(mcp_call_t *call, bool is_error, json_t *blocks)
+/* Answers with these blocks; `more` has members of the structured content, and
+ * both are taken. */
+static void answer(mcp_call_t *call, bool is_error, json_t *blocks,
+                   json_t *more)
 {
     json_t *result =
         json_pack("{s:o,s:b}", "content", blocks, "isError", is_error);
 
-    if (call->is_structured)
-        json_object_set_new(result, "structuredContent",
-                            structured_text(is_error, blocks));
+    if (call->is_structured) {
+        json_t *structured = structured_text(is_error, blocks);
+
+        json_object_update_missing(structured, more);
+        json_object_set_new(result, "structuredContent", structured);
+    }
+    json_decref(more);
     call_result(call, result);
+}
+
+void tool_result_blocks(mcp_call_t *call, bool is_error, json_t *blocks)
+{
+    answer(call, is_error, blocks, NULL);
+}
+
+void tool_result_process(mcp_call_t *call, bool is_error, const buffer_t *text,
+                         json_t *structured)
+{
+    answer(call, is_error,
+           json_pack("[o]", tool_result_block(text->data, text->size)),
+           structured);
 }
 
 void tool_result_bytes(mcp_call_t *call, bool is_error, const void *text,

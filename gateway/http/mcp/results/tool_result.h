@@ -19,5 +19,9 @@ json_t *tool_result_block(const void *text, size_t size);
 json_t *tool_result_image(const char *mime, const char *base64, size_t size);
 /* Answers with these blocks, which are taken. */
 void tool_result_blocks(mcp_call_t *call, bool is_error, json_t *blocks);
+/* Answers with a text about a process. `structured` is taken: members that the
+ * structured content has beside the text. */
+void tool_result_process(mcp_call_t *call, bool is_error, const buffer_t *text,
+                         json_t *structured);
 
 #endif

@@ -8,6 +8,7 @@
 #include "gateway/http/mcp/results/notice_line.h"
 #include "gateway/http/mcp/results/process_lines.h"
 #include "gateway/http/mcp/results/process_text.h"
+#include "gateway/http/mcp/results/structured.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "gateway/http/mcp/tools/call_key.h"
 #include "gateway/http/mcp/tools/tool_session.h"
@@ -18,6 +19,11 @@
 
 #define SECONDS_USUAL 30
 #define SECONDS_MAX   300
+
+enum {
+    STDOUT,
+    STDERR
+};
 
 /* One call about a process, or about all of them. */
 typedef struct {
@@ -35,7 +41,8 @@ typedef struct {
     bool has_output;              /* some came */
     int64_t begun_ms, noticed_ms; /* monotonic; the call, the last notice */
     int64_t until_ms;             /* monotonic; the answer is due */
-    process_text_t text;          /* its output */
+    process_text_t texts[2];      /* its output, and what it wrote to stderr */
+    int last;                     /* of these, that had output last */
 } tool_process_t;
 
 /* It is the first member. */
@@ -71,32 +78,48 @@ static void destroy(void **self_p)
         subscription_remove(self->subscription, &self->subscriber);
     json_decref(self->content);
     json_decref(self->process);
-    process_text_clear(&self->text);
+    process_text_clear(&self->texts[STDOUT]);
+    process_text_clear(&self->texts[STDERR]);
     free(self);
     *self_p = NULL;
 }
 
 /* ---- answers ---- */
 
-/* Answers with the state of the process and what it wrote. */
+/* Writes what came of a stream after the lines that there are. */
+static void write_stream(buffer_t *out, const char *heading,
+                         const buffer_t *text)
+{
+    if (!text->size)
+        return;
+    if (out->data[out->size - 1] != '\n')
+        buffer_text(out, "\n");
+    buffer_text(out, heading);
+    buffer_append(out, text->data, text->size);
+}
+
+/* Answers with the state of the process and what it wrote. Of bytes that are
+ * lost it is not known to which stream they belonged: stdout has them. */
 static void answer(tool_process_t *self)
 {
     const json_t *code = json_object_get(self->process, "exit_code");
     bool is_error = process_lines_is_ended(self->process)
                     && !(code && json_integer_value(code) == 0);
-    cleanup_buffer buffer_t out = BUFFER_EMPTY, written = BUFFER_EMPTY;
+    cleanup_buffer buffer_t head = BUFFER_EMPTY;
+    cleanup_buffer buffer_t out = BUFFER_EMPTY, err = BUFFER_EMPTY;
     char id[SHORT_ID_SIZE];
 
     process_lines_write_head(self->process,
-                             short_id_write(self->subscription->id, id), &out);
+                             short_id_write(self->subscription->id, id), &head);
     if (process_lines_is_ended(self->process) && self->known > self->next)
-        process_text_skip(&self->text, (uint64_t) (self->known - self->next));
-    process_text_write(&self->text, &written);
-    if (written.size) {
-        buffer_text(&out, "\n");
-        buffer_append(&out, written.data, written.size);
-    }
-    tool_result_bytes(self->call, is_error, out.data, out.size);
+        process_text_skip(&self->texts[STDOUT],
+                          (uint64_t) (self->known - self->next));
+    process_text_write(&self->texts[STDOUT], &out);
+    process_text_write(&self->texts[STDERR], &err);
+    write_stream(&head, "", &out);
+    write_stream(&head, "stderr:\n", &err);
+    tool_result_process(self->call, is_error, &head,
+                        structured_process(self->process, &out, &err));
 }
 
 static void answer_list(mcp_call_t *call, const json_t *processes)
@@ -145,7 +168,8 @@ static void on_reply(tool_process_t *self, const json_t *reply)
     } else if (self->follows) {
         take_process(self, json_object_get(reply, "process"));
         if (self->next < oldest) {
-            process_text_skip(&self->text, (uint64_t) (oldest - self->next));
+            process_text_skip(&self->texts[STDOUT],
+                              (uint64_t) (oldest - self->next));
             self->next = oldest;
         }
         send_taken(self);
@@ -160,7 +184,9 @@ static void on_reply(tool_process_t *self, const json_t *reply)
 static void take_output(tool_process_t *self, const json_t *content,
                         bytes_t bytes)
 {
-    process_text_add(&self->text, bytes.bytes, bytes.size);
+    self->last =
+        strcmp(model_text(content, "stream"), "stderr") == 0 ? STDERR : STDOUT;
+    process_text_add(&self->texts[self->last], bytes.bytes, bytes.size);
     self->has_output = true;
     self->next = json_integer_value(json_object_get(content, "offset"))
                  + (json_int_t) bytes.size;
@@ -221,7 +247,7 @@ static void notice(tool_process_t *self, int64_t now)
         || !call_progress_token(self->call))
         return;
     self->noticed_ms = now;
-    process_text_last(&self->text, &text);
+    process_text_last(&self->texts[self->last], &text);
     line = notice_line(buffer_bytes(&text));
     if (line.size)
         shown = mem_copy(line.bytes, line.size);
@@ -311,7 +337,7 @@ static void begin(exchange_t *exchange, const json_t *reply, const char *verb,
 static json_t *start_content(const mcp_call_t *call, const json_t *session,
                              const char *command)
 {
-    static const char *const passed_on[] = {"cwd", "env", "input"};
+    static const char *const passed_on[] = {"cwd", "env", "input", "timeout"};
     json_t *content = json_pack("{s:[s, s, s], s:b}", "argv", "sh", "-c",
                                 command, "follow", 1);
     char key[EXECUTION_ID_SIZE];
