@@ -210,6 +210,31 @@ def test_scopes_decide_what_is_listed(
     gateway.run("token", "revoke", made["id"])
 
 
+def marks(schema: Any) -> list[str]:
+    """The arguments that clients are to repeat in a header line."""
+    if isinstance(schema, list):
+        return [mark for part in schema for mark in marks(part)]
+    if not isinstance(schema, dict):
+        return []
+    own = [schema["x-mcp-header"]] if "x-mcp-header" in schema else []
+    return own + marks(list(schema.values()))
+
+
+def test_no_argument_is_repeated_in_a_header(web: Web, session: str) -> None:
+    """A server may have clients do that, and then has to compare the two. This
+    one does not, so such a header is not one that it knows."""
+    rpc = Rpc(web)
+    for path in ("/mcp", "/mcp/structured", f"/mcp/sessions/{session}"):
+        assert marks(Rpc(web, path).result("tools/list")["tools"]) == []
+    answer = rpc.ask(
+        "tools/call",
+        {"name": "execute", "arguments": {"code": "40 + 2"}},
+        headers={"Mcp-Param-Code": "=?base64?!?="},
+    )
+    assert answer.status == 200, answer
+    assert text_of(answer.json["result"]).endswith("\n42")
+
+
 # ---- execute ----
 
 
