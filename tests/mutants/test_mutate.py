@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from mutate import ROOT, known, mutants
 
 CODE = """\
@@ -35,11 +36,23 @@ def test_each_operator_is_turned_once() -> None:
     assert first.name == ('if (a < 1 && !s->b && "a == b" != 0)  [&& -> || 2]')
 
 
-def test_permitted_mutants_exist_and_have_reasons() -> None:
-    file = Path("gateway/session/kernel/kernel_permissions.c")
-    names = {m.name for m in mutants((ROOT / file).read_text())}
-    reasons = known(file)
+PRODUCT = (
+    *("base", "protocol", "workspace", "sandbox", "notebooks"),
+    *("kernels", "gateway"),
+)
+LISTS = sorted(Path(__file__).parent.glob("*.txt"))
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda path: path.stem)
+def test_permitted_mutants_exist_and_have_reasons(path: Path) -> None:
+    files = [
+        file
+        for folder in PRODUCT
+        for file in (ROOT / folder).rglob(f"{path.stem}.c")
+    ]
+    names = {m.name for file in files for m in mutants(file.read_text())}
+    reasons = known(path)
     assert reasons
     for name, reason in reasons.items():
-        assert name in names, f"{name}: no such change in {file} any more"
+        assert name in names, f"{name}: no such change in {files} any more"
         assert reason, name
