@@ -1,13 +1,10 @@
-/* Requests about a session, its files and its viewers: passed on to the one
- * that has the answer, or refused with what is wrong. Sessions, files and
- * frontends are records. */
+/* Requests about a session and its viewers: passed on to the one that has the
+ * answer, or refused with what is wrong. Sessions and frontends are records. */
 #include "gateway/registry/sessions/session_api.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/files/news.h"
 #include "gateway/registry/api/endpoints_api.h"
-#include "gateway/registry/api/files_api.h"
 #include "gateway/registry/core/capacity.h"
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/core/stats.h"
@@ -333,71 +330,6 @@ static void a_revival_needs_room(void **state)
     ANSWERS("TooManySessions");
 }
 
-/* --- Files --- */
-
-static void file_requests_are_for_the_workspace(void **state)
-{
-    const registry_parts_t *parts = *state;
-
-    ask(files_api_make, parts, "{\"id\":\"aa1\"}");
-    DID("files of 'aa1' in '/state/aa1/workspace'");
-    ask(files_api_make, parts, "{\"id\":\"gone\"}");
-    DID("files of 'gone' in '/state/gone/workspace'");
-    ask(files_api_make, parts, "{\"transfer\":\"t\"}");
-    DID("files of '' in ''");
-    leave("old", "memory", false);
-    ask(files_api_make, parts, "{\"id\":\"old\"}");
-    DID("files of 'old' in '/w'");
-    ask(files_api_make, parts, "{\"id\":\"aa\"}");
-    ask(files_api_make, parts, "{\"id\":\"zz\"}");
-    ask(files_api_make, parts, "{}");
-    ANSWERS("AmbiguousSession UnknownSession UnknownSession");
-    rig_outside.is_files_busy = true;
-    ask(files_api_make, parts, "{\"id\":\"aa1\"}");
-    ANSWERS("FilesBusy");
-    DID("");
-}
-
-static void come(const registry_parts_t *parts, files_word_t word,
-                 const char *session)
-{
-    files_news_t *news = mem_new(sizeof *news);
-
-    news->word = word;
-    snprintf(news->session, sizeof news->session, "%s", session);
-    snprintf(news->text, sizeof news->text, "it is full");
-    news->note = mem_text("{}");
-    if (word == FILES_ANSWER) {
-        news->request = rig_request("files_read_request", "{}");
-        news->answer = json_string("done");
-        buffer_text(&news->data, "abc");
-    }
-    rig_outside.news = news;
-    assert_int_equal(files_api_on_files(NULL, NULL, (void *) (uintptr_t) parts),
-                     0);
-}
-
-static void news_of_files_are_passed_on(void **state)
-{
-    const registry_parts_t *parts = *state;
-
-    come(parts, FILES_ANSWER, "");
-    DID("answer done with 3 bytes");
-    come(parts, FILES_DONE, "aa1");
-    come(parts, FILES_FULL, "aa2");
-    SAID("aa1 FILE; aa2 FULL");
-    come(parts, FILES_DONE, "zz");
-    come(parts, FILES_FULL, "zz");
-    come(parts, FILES_DONE, "gone");
-    come(parts, FILES_FULL, "gone");
-    session_table_set_drained(parts->table,
-                              session_table_find(parts->table, "aa1"));
-    come(parts, FILES_DONE, "aa1");
-    SAID("");
-    assert_int_equal(files_api_on_files(NULL, NULL, *state), 0); /* none */
-    DID("");
-}
-
 /* --- Viewers --- */
 
 static void a_viewer_gets_an_endpoint(void **state)
@@ -452,8 +384,6 @@ int main(void)
         TEST(a_session_that_is_gone_is_revived),
         TEST(a_revival_has_its_conditions),
         TEST(a_revival_needs_room),
-        TEST(file_requests_are_for_the_workspace),
-        TEST(news_of_files_are_passed_on),
         TEST(a_viewer_gets_an_endpoint),
         TEST(an_endpoint_needs_descriptors),
         TEST(endpoints_are_listed_and_closed),
