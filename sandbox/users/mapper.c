@@ -50,7 +50,8 @@ static _Noreturn void give_up(const char *what, const char *name, uint32_t uid)
              "{\"fault\":\"cannot start %s as user %u, the zygotes' "
              "(gateway/zygote_user): %s: %s\"}",
              name, uid, what, reason);
-    /* A path with a quote in it would be no JSON. */
+    /* This program may do what its caller may not, and links libc alone, so
+     * that it writes JSON by hand. A path with a quote in it would be none. */
     for (at = text + strlen("{\"fault\":\""); at[0] != '\0' && at[2] != '\0';
          at++)
         if (*at == '"' || *at == '\\' || (unsigned char) *at < ' ')

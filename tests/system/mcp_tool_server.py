@@ -17,6 +17,10 @@ SCHEMA = {
 GOOD = ["add", "key", "text", "picture", "refuse", "die", "hang", "long"]
 
 
+# What a client says of itself, what it answers and what it cancels.
+heard: list[Json] = []
+
+
 def say(message: Json) -> None:
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
@@ -25,6 +29,8 @@ def tools(kind: str) -> list[Json]:
     names = GOOD
     if kind == "many":
         names = [f"tool{i}" for i in range(10000)]
+    elif kind == "asks":
+        names = ["hang", "heard"]
     elif kind == "names":
         names = ["add", "\x1b[31mred", "x" * 129, "", "a b", "nul\0"]
     return [
@@ -60,6 +66,8 @@ def call(name: str, arguments: Json) -> Json:
                 {"type": "text", "text": "two \u001b[31m \U0001f600"},
             ]
         }
+    if name == "heard":
+        return {"content": [{"type": "text", "text": json.dumps(heard)}]}
     if name == "picture":
         return {"content": [{"type": "image", "data": "AAAA"}]}
     if name == "refuse":
@@ -78,11 +86,16 @@ def serve(kind: str) -> None:
         print("\x00\xff not JSON [1,2")
         print('{"jsonrpc": "2.0", "id": 77, "result": {}}')
         print('{"jsonrpc": "2.0", "id": "p", "method": "ping"}', flush=True)
+    if kind == "asks":
+        say({"id": "p", "method": "ping"})
+        say({"id": 7, "method": "no/such"})
     for line in sys.stdin:
         if kind == "mute":
             continue
         message = json.loads(line)
         method, params = message.get("method"), message.get("params", {})
+        if method in (None, "initialize", "notifications/cancelled"):
+            heard.append(message)
         if "id" not in message or method is None:
             continue
         if method == "initialize":

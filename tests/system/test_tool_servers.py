@@ -260,6 +260,46 @@ def test_a_call_that_hangs_holds_up_no_other(good: Served) -> None:
     assert works(session)
 
 
+def test_a_server_that_asks_and_is_cancelled(serve: Any) -> None:
+    limit = "profile/python3/limits/tool_seconds=1"
+    gateway = serve("--set", limit, asks=entry("asks"))
+    gateway.wait_server("asks", "ready")
+    session = gateway.create()
+
+    def heard(count: int) -> list[dict[str, Any]]:
+        """The server's first messages; [] also if it is slow to say so."""
+        code = "try: print(tools.heard(a=1, b=1))\nexcept ToolError: print([])"
+        found: list[dict[str, Any]] = json.loads(run(session, code))
+        return found if len(found) >= count else []
+
+    assert wait_for(lambda: heard(3), "what the server heard") == [
+        {
+            "jsonrpc": "2.0",
+            "method": "initialize",
+            "id": 1,
+            "params": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "hearth", "version": "1"},
+            },
+        },
+        {"jsonrpc": "2.0", "id": "p", "result": {}},
+        {
+            "jsonrpc": "2.0",
+            "id": 7,
+            "error": {
+                "code": -32601,
+                "message": "the client has no such method",
+            },
+        },
+    ]
+    hanging(session).wait(DEADLINE)
+    last = wait_for(lambda: heard(4), "the call's cancellation")[3]
+    assert last["method"] == "notifications/cancelled"
+    assert last["params"]["reason"] == "its time is over"
+    assert last["params"]["requestId"] > 3
+
+
 def test_servers_that_are_of_no_use(serve: Any) -> None:
     """Each says why, and the others serve."""
     gateway = serve(

@@ -228,9 +228,10 @@ int mcp_server_cancel(mcp_server_t *self, int64_t id, fault_t *fault)
 {
     cleanup_buffer buffer_t params = BUFFER_EMPTY;
 
-    buffer_format(&params,
-                  "{\"requestId\":%lld,\"reason\":\"its time is over\"}",
-                  (long long) id);
+    jspan_write_begin(&params);
+    jspan_write_integer(&params, "requestId", id);
+    jspan_write_text(&params, "reason", "its time is over");
+    jspan_write_end(&params);
     return write_message(self, "notifications/cancelled", 0,
                          buffer_bytes(&params), fault);
 }
@@ -257,18 +258,20 @@ static bool take_line(mcp_server_t *self, buffer_t *line)
 /* A request of the server: only `ping` is known. */
 static int answer_request(mcp_server_t *self, jspan_t message, fault_t *fault)
 {
-    static const char no_method[] =
-        "{\"code\":-32601,\"message\":\"the client has no such method\"}";
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
     jspan_t id = jspan_member(message, "id");
 
     jspan_write_begin(&out);
     jspan_write_text(&out, "jsonrpc", "2.0");
     jspan_write_raw(&out, "id", (bytes_t){id.text, id.size});
-    if (jspan_text_equals(jspan_member(message, "method"), "ping"))
-        jspan_write_raw(&out, "result", text_bytes("{}"));
-    else
-        jspan_write_raw(&out, "error", text_bytes(no_method));
+    if (jspan_text_equals(jspan_member(message, "method"), "ping")) {
+        jspan_write_object(&out, "result");
+    } else {
+        jspan_write_object(&out, "error");
+        jspan_write_integer(&out, "code", -32601);
+        jspan_write_text(&out, "message", "the client has no such method");
+    }
+    jspan_write_end(&out);
     jspan_write_end(&out);
     buffer_text(&out, "\n");
     return write_all(self, &out, fault);
@@ -376,20 +379,32 @@ static int list_tools(mcp_server_t *self, buffer_t *ret_pages, fault_t *fault)
     return give_up(self, fault, "lists tools without end");
 }
 
+static void write_hello(buffer_t *out)
+{
+    jspan_write_begin(out);
+    jspan_write_text(out, "protocolVersion", "2025-11-25");
+    jspan_write_object(out, "capabilities");
+    jspan_write_end(out);
+    jspan_write_object(out, "clientInfo");
+    jspan_write_text(out, "name", "hearth");
+    jspan_write_text(out, "version", "1");
+    jspan_write_end(out);
+    jspan_write_end(out);
+}
+
 int mcp_server_start(mcp_server_t *self, buffer_t *ret_pages, fault_t *fault)
 {
-    static const char hello[] =
-        "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
-        "\"clientInfo\":{\"name\":\"hearth\",\"version\":\"1\"}}";
-    cleanup_buffer buffer_t line = BUFFER_EMPTY;
+    cleanup_buffer buffer_t hello = BUFFER_EMPTY, line = BUFFER_EMPTY;
     jspan_t result;
     int r;
 
+    write_hello(&hello);
     mcp_server_stop(self);
     self->start_until_ms = clock_monotonic_ms() + START_MS;
     r = start_process(self, fault);
     if (r == 0)
-        r = ask(self, "initialize", text_bytes(hello), &line, &result, fault);
+        r = ask(self, "initialize", buffer_bytes(&hello), &line, &result,
+                fault);
     if (r == 0)
         r = write_message(self, "notifications/initialized", 0,
                           text_bytes("{}"), fault);

@@ -8,6 +8,7 @@
 #include "gateway/http/rpc/tools_order.h"
 
 #include "protocol/jspan.h"
+#include "protocol/jspan_write.h"
 
 #include <string.h>
 
@@ -114,12 +115,14 @@ static void discard(exchange_t *exchange)
 
 static void on_calls(exchange_t *exchange, const json_t *reply)
 {
-    cleanup_free char *text = NULL;
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
 
     if (!registry_client_is_ok(exchange, reply))
         return;
-    text = mem_format("{\"calls\":%s}", model_text(reply, "calls"));
-    exchange_bytes(exchange, 200, JSON_TYPE, text, strlen(text));
+    jspan_write_begin(&out);
+    jspan_write_raw(&out, "calls", text_bytes(model_text(reply, "calls")));
+    jspan_write_end(&out);
+    exchange_bytes(exchange, 200, JSON_TYPE, out.data, out.size);
 }
 
 /* Reads a number of a query. Returns false if the request was answered with

@@ -3,6 +3,7 @@
 #include "gateway/session/tools/tool_offer.h"
 
 #include "protocol/jspan.h"
+#include "protocol/jspan_write.h"
 #include "protocol/limits.h"
 
 #include <errno.h>
@@ -94,10 +95,13 @@ static int add(tool_offer_t *self, jspan_t value, fault_t *fault)
         return r;
     if (jspan_is(description, JSPAN_STRING))
         buffer_append(&tool.description, description.text, description.size);
-    if (jspan_is(schema, JSPAN_OBJECT))
+    if (jspan_is(schema, JSPAN_OBJECT)) {
         buffer_append(&tool.schema, schema.text, schema.size);
-    else
-        buffer_text(&tool.schema, "{\"type\":\"object\"}");
+    } else {
+        jspan_write_begin(&tool.schema);
+        jspan_write_text(&tool.schema, "type", "object");
+        jspan_write_end(&tool.schema);
+    }
     self->tools[self->size++] = tool;
     return 0;
 }

@@ -203,13 +203,17 @@ static const mcp_method_t methods[] = {
     {0},
 };
 
+static json_t *capabilities(bool is_legacy)
+{
+    return json_pack("{s:{},s:{},s:{s:o*},s:{},s:o*}", "tools", "prompts",
+                     "resources", "subscribe", is_legacy ? json_true() : NULL,
+                     "completions", "logging",
+                     is_legacy ? json_object() : NULL);
+}
+
 const mcp_offer_t mcp_offer = {
     .instructions = "A server of the tests.",
-    .capabilities = "{\"tools\":{},\"prompts\":{},\"resources\":{},"
-                    "\"completions\":{}}",
-    .legacy_capabilities = "{\"tools\":{},\"prompts\":{},\"resources\":{"
-                           "\"subscribe\":true},\"completions\":{},"
-                           "\"logging\":{}}",
+    .capabilities = capabilities,
     .definitions = definitions,
     .definitions_size = &definitions_size,
     .tools = tools,

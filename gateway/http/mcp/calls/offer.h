@@ -23,12 +23,12 @@ typedef struct {
 } mcp_method_t;
 
 typedef struct mcp_offer {
-    const char *instructions;        /* for the model */
-    const char *capabilities;        /* JSON; since 2026-07-28 */
-    const char *legacy_capabilities; /* JSON; before */
-    const char *definitions;         /* JSON array of the tools' definitions */
-    const size_t *definitions_size;  /* bytes of it */
-    const char *output_schemas; /* JSON; of results for programs, or NULL */
+    const char *instructions; /* for the model */
+    /* Returns them, which the caller owns: of 2026-07-28, or before. */
+    json_t *(*capabilities)(bool is_legacy);
+    const char *definitions;        /* JSON array of the tools' definitions */
+    const size_t *definitions_size; /* bytes of it */
+    const char *output_schemas;     /* JSON; of results for programs, or NULL */
     const size_t *output_schemas_size; /* bytes of it */
     const mcp_tool_t *tools;
     const mcp_method_t *methods;

@@ -15,11 +15,6 @@
 
 /* --- Descriptions --- */
 
-static json_t *parse(const char *text)
-{
-    return json_loads(text, 0, NULL);
-}
-
 /* Adds how long a client may keep a list or a description. */
 static void add_lifetime(const mcp_call_t *call, json_t *result)
 {
@@ -31,7 +26,7 @@ static void discover(mcp_call_t *call)
 {
     json_t *result =
         json_pack("{s:o,s:o,s:s}", "supportedVersions", revision_list(),
-                  "capabilities", parse(call->offer->capabilities),
+                  "capabilities", call->offer->capabilities(false),
                   "instructions", call->offer->instructions);
 
     add_lifetime(call, result);
@@ -51,12 +46,11 @@ static void initialize(mcp_call_t *call)
                         json_object_get(call->message.params, "capabilities"))
                         ? QUESTION_MARK
                         : "");
-    call_result(call,
-                json_pack("{s:s,s:o,s:{s:s,s:s},s:s}", "protocolVersion",
-                          revision_negotiate(asked), "capabilities",
-                          parse(call->offer->legacy_capabilities), "serverInfo",
-                          "name", "hearth", "version", HEARTH_VERSION,
-                          "instructions", call->offer->instructions));
+    call_result(call, json_pack("{s:s,s:o,s:{s:s,s:s},s:s}", "protocolVersion",
+                                revision_negotiate(asked), "capabilities",
+                                call->offer->capabilities(true), "serverInfo",
+                                "name", "hearth", "version", HEARTH_VERSION,
+                                "instructions", call->offer->instructions));
 }
 
 static void ping(mcp_call_t *call)

@@ -29,19 +29,25 @@ static const mcp_method_t methods[] = {
     {0},
 };
 
+static json_t *capabilities(bool is_legacy)
+{
+    json_t *made =
+        json_pack("{s:{s:b},s:{s:b,s:b}}", "tools", "listChanged", false,
+                  "resources", "subscribe", true, "listChanged", true);
+
+    if (!is_legacy)
+        json_object_set_new(made, "extensions",
+                            json_pack("{s:{}}", TASKS_EXTENSION));
+    return made;
+}
+
 const mcp_offer_t mcp_offer = {
     .instructions =
         "Python sessions that keep their variables and files between calls, "
         "each in a sandbox without network. The first line of each result says "
         "what became of the session's state. `%pip install NAME` in a cell "
         "adds a package, where the operator permits it.",
-    .capabilities =
-        "{\"tools\":{\"listChanged\":false},\"resources\":{\"subscribe\":true,"
-        "\"listChanged\":true},\"extensions\":{"
-        "\"" TASKS_EXTENSION "\":{}}}",
-    .legacy_capabilities =
-        "{\"tools\":{\"listChanged\":false},\"resources\":{\"subscribe\":true,"
-        "\"listChanged\":true}}",
+    .capabilities = capabilities,
     .definitions = mcp_tools,
     .definitions_size = &mcp_tools_size,
     .output_schemas = mcp_output_schemas,
