@@ -209,6 +209,15 @@ class FakeIndex:
             for path in self.requests
         )
 
+    def add_program(self, name: str) -> Release:
+        """Publish a package with a program of its name, which says so."""
+        points = f"[console_scripts]\n{name} = {name}:main\n"
+        files: dict[str, Union[str, bytes]] = {
+            f"{name}.py": f"def main():\n    print('{name} runs')\n",
+            f"{name}-1.0.dist-info/entry_points.txt": points,
+        }
+        return self.add(name, "1.0", files)
+
     def add(
         self,
         name: str,

@@ -7,15 +7,16 @@ import contextlib
 import hashlib
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any, Iterator
 
+from deadline import wait_for
 from fake_files import FakeFiles
 from fake_index import FakeIndex
 from git_server import GitServer, Repository
 from harness import Gateway, Session
 from lfs_server import LfsServer
+from packages_gateway import open_place
 
 OLD, NEW = b"a,b\n1,2\n", b"a,b\n3,4\n"
 
@@ -45,13 +46,21 @@ class Outside:
         )  # fmt: skip
 
     def forget(self) -> None:
-        """Remove what the gateway keeps of files and repositories."""
+        """Remove what the gateway keeps of files and repositories.
+
+        A worker that ends may remove some of it at the same time.
+        """
         work = self.folder / "fetched" / "work"
-        for path in list(work.iterdir()) if work.exists() else []:
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+
+        def is_empty() -> bool:
+            for path in list(work.iterdir()) if work.exists() else []:
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+            return not work.exists() or not list(work.iterdir())
+
+        wait_for(is_empty, "an empty folder")
 
     def end(self) -> None:
         self.gateway.end()
@@ -62,15 +71,13 @@ class Outside:
 
 @contextlib.contextmanager
 def made_outside() -> Iterator[Outside]:
-    folder = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
-    folder.chmod(0o711)
-    made = Outside(folder)
-    try:
-        made.gateway.start()
-        yield made
-    finally:
-        made.end()
-        shutil.rmtree(folder)
+    with open_place() as folder:
+        made = Outside(folder)
+        try:
+            made.gateway.start()
+            yield made
+        finally:
+            made.end()
 
 
 def run(session: Session, code: str) -> str:

@@ -85,18 +85,24 @@ class Packaged(Gateway):
 
 
 @contextmanager
+def open_place() -> Iterator[Path]:
+    """Make a folder for packages, which users of sessions reach by its path."""
+    made = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
+    made.chmod(0o711)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made)
+
+
+@contextmanager
 def gateway_with_uv(index: str, deny: str) -> Iterator[Gateway]:
     """Run one with that index, which gives its sessions no package `deny`."""
-    # The users of sessions reach it by its path.
-    folder = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
-    folder.chmod(0o711)
-    made = Gateway(
-        "--set", f"{KEY}={index}",
-        "--set", f"profile/python3/packages/deny={deny}",
-        "--set", f"packages/dir={folder / 'packages'}",
-    )  # fmt: skip
-    try:
+    with open_place() as place:
+        made = Gateway(
+            "--set", f"{KEY}={index}",
+            "--set", f"profile/python3/packages/deny={deny}",
+            "--set", f"packages/dir={place / 'packages'}",
+        )  # fmt: skip
         with started(made):
             yield made
-    finally:
-        shutil.rmtree(folder)

@@ -6,9 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
-import tempfile
 import textwrap
 import threading
 import urllib.error
@@ -20,6 +18,7 @@ import pytest
 from deadline import DEADLINE, wait_for
 from fake_index import FakeIndex
 from harness import Gateway, Session
+from packages_gateway import open_place
 from processes import children
 
 
@@ -32,26 +31,14 @@ def index() -> Iterator[FakeIndex]:
         made.add("humane", "5.0", requires=["timely>=1"], age_days=1)
         made.add("barred", "1.0")
         made.add("endless", "1.0", endless=True)
-        made.add(
-            "tooled",
-            "1.0",
-            {
-                "tooled.py": "def main():\n    print('tooled runs')\n",
-                "tooled-1.0.dist-info/entry_points.txt": (
-                    "[console_scripts]\ntooled = tooled:main\n"
-                ),
-            },
-        )
+        made.add_program("tooled")
         yield made
 
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    """Where the packages are: the users of sessions reach it by its path."""
-    made = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
-    made.chmod(0o711)
-    yield made
-    shutil.rmtree(made)
+    with open_place() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

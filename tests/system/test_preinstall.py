@@ -12,7 +12,6 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ import pytest
 from deadline import wait_for
 from fake_index import FakeIndex
 from harness import HEARTH, Gateway, Session
+from packages_gateway import open_place
 from processes import children
 from records import records
 
@@ -52,27 +52,15 @@ def index() -> Iterator[FakeIndex]:
         made.add("humane", "5.0", age_days=1)
         made.add("barred", "1.0")
         made.add("later", "1.0")
-        made.add(
-            "tooled",
-            "1.0",
-            {
-                "tooled.py": "def main():\n    print('tooled runs')\n",
-                "tooled-1.0.dist-info/entry_points.txt": (
-                    "[console_scripts]\ntooled = tooled:main\n"
-                ),
-            },
-        )
+        made.add_program("tooled")
         made.add("hostile", "1.0", {"hostile.pth": "import os\n"})
         yield made
 
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """Where the packages are: the users of sessions reach it by its path."""
-    made = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
-    made.chmod(0o711)
-    yield made
-    shutil.rmtree(made)
+    with open_place() as made:
+        yield made
 
 
 def write(gateway: Gateway, index: FakeIndex, *names: str) -> None:
@@ -105,15 +93,13 @@ def gateway_of(
 
 @pytest.fixture(scope="module")
 def gateway(index: FakeIndex) -> Iterator[Gateway]:
-    made = Path(tempfile.mkdtemp(prefix="hp-", dir="/tmp"))
-    made.chmod(0o711)
     preload = "profile/python3/preload=humane, nowhere"
-    with gateway_of(made, index, "humane>=4, <5", "tooled", "later") as running:
+    names = ("humane>=4, <5", "tooled", "later")
+    with open_place() as made, gateway_of(made, index, *names) as running:
         running.options += ["--set", preload]
         running.configure(FRESH.format(url=index.url))
         running.start()
         yield running
-    shutil.rmtree(made)
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from harness import Gateway
 from lfs_server import LfsServer
-from outside import Outside, git, run
+from outside import Outside, bring, git, run
 from recordings import revive
-from test_replays_outside import gateway, replay
+from test_replays_outside import gateway, replayed
 
 __all__ = ["gateway"]  # a fixture
 
@@ -32,23 +32,12 @@ def test_contents_come_again(
     made.commit(files)
     lfs.serve(made)
     session = gateway.create()
-    if asks == "cell":
-        run(session, f"%clone {made.url} src --lfs")
-    else:
-        gateway.json(
-            "clone", "--json", "--lfs", session.id, made.url, "--into", "src"
-        )
+    bring(session, asks, made.url, "src", "--lfs")
     run(session, "print(len(open('src/net.bin', 'rb').read()))")
     check(session.workspace / "src", asks)
     made.commit({**files, "net.bin": lfs.put(b"newer")})
-    report = replay(gateway, session.id, "--keep")
-    assert report["missing"] == []
-    assert {one["verdict"] for one in report["cells"]} == {"same"}
-    [kept] = [
-        one for one in gateway.sessions() if one["id"] == report["session"]
-    ]
-    check(Path(kept["workspace"]) / "src", asks)
-    gateway.run("session", "delete", report["session"])
+    with replayed(gateway, session.id) as kept:
+        check(kept.workspace / "src", asks)
     shutil.rmtree(session.workspace / "src")
     session.delete()
     assert revive(gateway, session)["missing"] == []
@@ -63,38 +52,26 @@ def check(folder: Path, asks: str) -> None:
 
 
 @pytest.mark.parametrize("asks", ["cell", "client"])
-def test_submodules_come_again(outside: Outside, asks: str) -> None:
+def test_submodules_come_again(
+    outside: Outside, gateway: Gateway, asks: str
+) -> None:
     inner = outside.repositories.make(f"inner-{asks}.git")
     old = inner.commit({"b": "old", "big": CONTENT})
     made = outside.repositories.make(f"outer-{asks}.git")
     modules = f'[submodule "x"]\n\tpath = lib/x\n\turl = ../{inner.path.name}\n'
     made.commit({".gitmodules": modules, "lib/x": ("160000", old)})
     inner.commit({"b": "new"})
-    gateway = outside.make_gateway(
-        *("--set", "profile/python3/fetch/submodules=yes")
-    )
-    try:
-        gateway.start()
-        session = gateway.create()
-        if asks == "cell":
-            run(session, f"%clone --submodules {made.url} src")
-        else:
-            words = ("clone", "--json", "--submodules", "--into", "src")
-            gateway.json(*words, session.id, made.url)
-        run(session, "print(open('src/lib/x/b').read())")
-        check_modules(session.workspace / "src", old)
-        report = replay(gateway, session.id, "--keep")
-        assert report["missing"] == []
-        [kept] = [
-            one for one in gateway.sessions() if one["id"] == report["session"]
-        ]
-        check_modules(Path(kept["workspace"]) / "src", old)
-        shutil.rmtree(session.workspace / "src")
-        session.delete()
-        assert revive(gateway, session)["missing"] == []
-        check_modules(session.workspace / "src", old)
-    finally:
-        gateway.end()
+    session = gateway.create()
+    bring(session, asks, made.url, "src", "--submodules")
+    run(session, "print(open('src/lib/x/b').read())")
+    check_modules(session.workspace / "src", old)
+    with replayed(gateway, session.id) as kept:
+        check_modules(kept.workspace / "src", old)
+    shutil.rmtree(session.workspace / "src")
+    session.delete()
+    assert revive(gateway, session)["missing"] == []
+    check_modules(session.workspace / "src", old)
+    session.delete()
 
 
 def check_modules(folder: Path, commit: str) -> None:

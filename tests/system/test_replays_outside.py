@@ -52,9 +52,10 @@ def replay(
 
 @contextlib.contextmanager
 def replayed(gateway: Gateway, what: str) -> Iterator[Session]:
-    """The session of a replay that has got all."""
+    """The session of a replay that has got all, and did the same."""
     report = replay(gateway, what, "--keep")
     assert report["missing"] == []
+    assert {one["verdict"] for one in report["cells"]} == {"same"}
     [model] = [
         one for one in gateway.sessions() if one["id"] == report["session"]
     ]
@@ -452,26 +453,39 @@ def words_for(command: str, session: Session) -> list[str]:
     return ["session", "revive", session.id]
 
 
+def ids(gateway: Gateway) -> set[str]:
+    return {one["id"] for one in gateway.sessions()}
+
+
+@contextlib.contextmanager
+def bringing(
+    outside: Outside, gateway: Gateway, command: str
+) -> Iterator[tuple[subprocess.Popen[str], set[str]]]:
+    """Run the command until it waits for a file; also yield the sessions that
+    there were before. None is left at the end."""
+    session = with_two_files(outside, gateway)
+    words = words_for(command, session)
+    before = ids(gateway)
+    with at_its_first_fetch(outside, gateway, *words) as running:
+        yield running, before
+    for one in ids(gateway):
+        gateway.run("session", "delete", one)
+
+
 @pytest.mark.parametrize("command", ["replay", "kept replay", "revival"])
 def test_an_interrupt_ends_what_is_brought(
     outside: Outside, gateway: Gateway, command: str
 ) -> None:
     """The download ends as well as the wait for it."""
-    session = with_two_files(outside, gateway)
-    words = words_for(command, session)
-    before = {one["id"] for one in gateway.sessions()}
-    with at_its_first_fetch(outside, gateway, *words) as running:
+    with bringing(outside, gateway, command) as (running, before):
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=DEADLINE)
         assert "interrupted" in errors
         assert running.returncode == 1
-        left = {one["id"] for one in gateway.sessions()}
+        left = ids(gateway)
         for one in left:
             assert downloads(gateway, one) == []
-    made = left - before
-    assert len(made) == (0 if command == "replay" else 1)
-    for one in left:
-        gateway.run("session", "delete", one)
+        assert len(left - before) == (0 if command == "replay" else 1)
 
 
 @pytest.mark.parametrize("command", ["replay", "revival"])
@@ -479,10 +493,7 @@ def test_one_interrupt_is_enough_while_the_gateway_is_stopped(
     outside: Outside, gateway: Gateway, command: str
 ) -> None:
     """The replay's session is deleted when the gateway goes on."""
-    session = with_two_files(outside, gateway)
-    words = words_for(command, session)
-    before = {one["id"] for one in gateway.sessions()}
-    with at_its_first_fetch(outside, gateway, *words) as running:
+    with bringing(outside, gateway, command) as (running, before):
         os.kill(gateway.pid, signal.SIGSTOP)
         try:
             running.send_signal(signal.SIGINT)
@@ -496,11 +507,9 @@ def test_one_interrupt_is_enough_while_the_gateway_is_stopped(
         assert running.returncode == (1 if command == "replay" else 4)
         if command == "replay":
             wait_for(
-                lambda: before == {one["id"] for one in gateway.sessions()},
+                lambda: before == ids(gateway),
                 "the end of the replay's session",
             )
-    for one in gateway.sessions():
-        gateway.run("session", "delete", one["id"])
 
 
 @pytest.mark.parametrize("way", ["terminate", "kill"])
