@@ -29,7 +29,7 @@ typedef struct {
     const char *host; /* NULL: there was none yet */
     const char *user;
     const char *password;
-} entry_t;
+} machine_t;
 
 typedef struct {
     char text[FILE_MAX + 1];
@@ -193,7 +193,7 @@ static bool is_in(const json_t *list, const char *host)
 
 /* Adds an entry that is whole, if the profile may reach its host. The first one
  * of a host counts. */
-static int add(const profile_t *profile, const entry_t *entry, json_t *list,
+static int add(const profile_t *profile, const machine_t *entry, json_t *list,
                fault_t *fault)
 {
     json_t *one;
@@ -214,7 +214,7 @@ static int add(const profile_t *profile, const entry_t *entry, json_t *list,
 }
 
 /* Takes the value of a key into the entry. */
-static int take(reader_t *reader, const char *key, entry_t *entry,
+static int take(reader_t *reader, const char *key, machine_t *entry,
                 fault_t *fault)
 {
     unsigned line = reader->line;
@@ -234,7 +234,7 @@ static int take(reader_t *reader, const char *key, entry_t *entry,
     } else if (strcmp(key, "password") == 0) {
         entry->password = value;
     } else if (strcmp(key, "machine") == 0) {
-        *entry = (entry_t){.host = value};
+        *entry = (machine_t){.host = value};
     }
     return 0;
 }
@@ -256,7 +256,7 @@ static int parse(const profile_t *profile, content_t *content, json_t *list,
                  fault_t *fault)
 {
     reader_t reader = {.at = content->text, .line = 1};
-    entry_t entry = {0};
+    machine_t entry = {0};
     const char *key;
     int r;
 

@@ -17,8 +17,8 @@ gate_link_t *gate_link_new(gate_port_t *port, int fd)
     self->port = port;
     self->ends[LINK_PEER].fd = fd;
     self->ends[LINK_INNER].fd = -1;
-    self->ends[LINK_PEER].watch = (watch_t){WATCH_PEER, self, 0};
-    self->ends[LINK_INNER].watch = (watch_t){WATCH_INNER, self, 0};
+    self->ends[LINK_PEER].watch = (gate_watch_t){WATCH_PEER, self, 0};
+    self->ends[LINK_INNER].watch = (gate_watch_t){WATCH_INNER, self, 0};
     (void) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     /* A client that has gone without a word must not keep its place. */
     (void) setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);

@@ -23,10 +23,10 @@ typedef enum {
 
 /* One of the two sockets. */
 typedef struct {
-    int fd;           /* owned; -1: not there */
-    watch_t watch;    /* the owner's */
-    buffer_t untaken; /* bytes for this side */
-    bool is_deaf;     /* it takes no more, but may have said something */
+    int fd;             /* owned; -1: not there */
+    gate_watch_t watch; /* the owner's */
+    buffer_t untaken;   /* bytes for this side */
+    bool is_deaf;       /* it takes no more, but may have said something */
 } link_end_t;
 
 typedef struct gate_link {

@@ -46,7 +46,7 @@ gate_port_t *gate_port_new(const char *session, channel_t channel,
     self->inner = mem_text(inner);
     self->address = listener.address;
     self->listener = listener.fd;
-    self->watch = (watch_t){WATCH_PORT, self, 0};
+    self->watch = (gate_watch_t){WATCH_PORT, self, 0};
     self->limits = limits_of(channel);
     return self;
 }

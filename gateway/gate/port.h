@@ -37,7 +37,7 @@ typedef struct gate_port {
     tcp_address_t address; /* where it listens */
     atomic_int listener;   /* owned; -1: another program has the port */
     bool is_closed;        /* it is freed with its last connection */
-    watch_t watch;         /* the gate's */
+    gate_watch_t watch;    /* the gate's */
     zmtp_limits_t limits;
     unsigned links;            /* connections now */
     unsigned stalled;          /* of those, that take nothing */

@@ -58,8 +58,9 @@ traffic_t *traffic_new(int epoll, memory_budget_t *memory)
 static void watch_link(const traffic_t *self, gate_link_t *link)
 {
     for (unsigned side = LINK_PEER; side <= LINK_INNER; side++)
-        watch_set(&link->ends[side].watch, self->epoll, link->ends[side].fd,
-                  gate_link_wants(link, (link_side_t) side));
+        gate_watch_set(&link->ends[side].watch, self->epoll,
+                       link->ends[side].fd,
+                       gate_link_wants(link, (link_side_t) side));
 }
 
 static void add_link(traffic_t *self, gate_port_t *port, int fd)
@@ -203,7 +204,8 @@ static void take_connection(traffic_t *self, gate_port_t *port, int fd)
 
 static void listen_to(traffic_t *self, gate_port_t *port, bool is_on)
 {
-    watch_set(&port->watch, self->epoll, port->listener, is_on ? EPOLLIN : 0);
+    gate_watch_set(&port->watch, self->epoll, port->listener,
+                   is_on ? EPOLLIN : 0);
 }
 
 static void rest(traffic_t *self, gate_port_t *port, bool is_resting)
@@ -234,7 +236,7 @@ static void on_port(traffic_t *self, gate_port_t *port)
 static void dispatch(traffic_t *self, const struct epoll_event *event,
                      bool *ret_called)
 {
-    const watch_t *watch = event->data.ptr;
+    const gate_watch_t *watch = event->data.ptr;
 
     if (!watch) {
         *ret_called = true;

@@ -3,7 +3,7 @@
 
 #include <sys/epoll.h>
 
-void watch_set(watch_t *self, int epoll, int fd, uint32_t events)
+void gate_watch_set(gate_watch_t *self, int epoll, int fd, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = self};
     int what = EPOLL_CTL_MOD;

@@ -15,10 +15,10 @@ typedef struct {
     watch_kind_t kind;
     void *owner;     /* borrowed; the port or the link */
     uint32_t events; /* that epoll waits for; 0: it does not know the socket */
-} watch_t;
+} gate_watch_t;
 
 /* Waits for other events at the socket. With 0 errors are not reported either,
  * so a socket on which nothing can be done does not wake the thread. */
-void watch_set(watch_t *self, int epoll, int fd, uint32_t events);
+void gate_watch_set(gate_watch_t *self, int epoll, int fd, uint32_t events);
 
 #endif

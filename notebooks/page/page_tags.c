@@ -9,9 +9,9 @@
 typedef struct {
     const char *name;
     int kind;
-} entry_t;
+} named_kind_t;
 
-static const entry_t tags[] = {
+static const named_kind_t tags[] = {
     {"a", TAG_KEPT},          {"abbr", TAG_KEPT},     {"b", TAG_KEPT},
     {"blockquote", TAG_KEPT}, {"br", TAG_VOID},       {"caption", TAG_KEPT},
     {"center", TAG_KEPT},     {"code", TAG_KEPT},     {"col", TAG_VOID},
@@ -44,7 +44,7 @@ static const entry_t tags[] = {
     {"source", TAG_IGNORED},  {"track", TAG_IGNORED},
 };
 
-static const entry_t attributes[] = {
+static const named_kind_t attributes[] = {
     {"align", ATTRIBUTE_WORD},     {"alt", ATTRIBUTE_TEXT},
     {"colspan", ATTRIBUTE_NUMBER}, {"dir", ATTRIBUTE_WORD},
     {"height", ATTRIBUTE_NUMBER},  {"lang", ATTRIBUTE_WORD},
@@ -54,7 +54,8 @@ static const entry_t attributes[] = {
     {"valign", ATTRIBUTE_WORD},    {"width", ATTRIBUTE_NUMBER},
 };
 
-static const entry_t *find(const entry_t *entries, size_t count, bytes_t name)
+static const named_kind_t *find(const named_kind_t *entries, size_t count,
+                                bytes_t name)
 {
     for (size_t i = 0; i < count; i++)
         if (strlen(entries[i].name) == name.size
@@ -63,21 +64,21 @@ static const entry_t *find(const entry_t *entries, size_t count, bytes_t name)
     return NULL;
 }
 
-static const entry_t *find_tag(bytes_t name)
+static const named_kind_t *find_tag(bytes_t name)
 {
     return find(tags, sizeof tags / sizeof *tags, name);
 }
 
 tag_kind_t tag_kind(bytes_t name)
 {
-    const entry_t *tag = find_tag(name);
+    const named_kind_t *tag = find_tag(name);
 
     return tag ? (tag_kind_t) tag->kind : TAG_OPENED;
 }
 
 const char *tag_name(bytes_t name)
 {
-    const entry_t *tag = find_tag(name);
+    const named_kind_t *tag = find_tag(name);
 
     return tag && (tag->kind == TAG_KEPT || tag->kind == TAG_VOID) ? tag->name
                                                                    : NULL;
@@ -110,7 +111,7 @@ bool tag_ends(const char *next, const char *open)
 
 attribute_kind_t attribute_kind(bytes_t name)
 {
-    const entry_t *attribute =
+    const named_kind_t *attribute =
         find(attributes, sizeof attributes / sizeof *attributes, name);
 
     return attribute ? (attribute_kind_t) attribute->kind : ATTRIBUTE_NONE;
@@ -118,7 +119,7 @@ attribute_kind_t attribute_kind(bytes_t name)
 
 const char *attribute_name(bytes_t name)
 {
-    const entry_t *attribute =
+    const named_kind_t *attribute =
         find(attributes, sizeof attributes / sizeof *attributes, name);
 
     return attribute ? attribute->name : NULL;

@@ -107,7 +107,7 @@ static void add_link(mounts_t *self, const char *path, const char *target)
     self->links =
         mem_resize(self->links, (self->link_count + 1) * sizeof *self->links);
     self->links[self->link_count++] =
-        (link_t){mem_text(path), mem_text(target)};
+        (symlink_t){mem_text(path), mem_text(target)};
 }
 
 /* Sources that the new place covers are no longer needed. */

@@ -25,13 +25,13 @@ typedef struct {
 typedef struct {
     char *path;   /* owned: absolute, no link before the last part */
     char *target; /* owned: as readlink said */
-} link_t;
+} symlink_t;
 
 /* All files and links of the host that the private root shows. */
 typedef struct {
     bind_source_t sources[SOURCES_MAX];
     size_t source_count;
-    link_t *links; /* owned */
+    symlink_t *links; /* owned */
     size_t link_count;
     char *cpus_online; /* owned: the host's /sys/devices/system/cpu/online */
 } mounts_t;

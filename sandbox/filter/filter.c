@@ -114,12 +114,12 @@ typedef struct {
     uint32_t first;
     uint32_t action;    /* if no argument is looked at */
     const call_t *call; /* if arguments are looked at; else NULL */
-} range_t;
+} answer_range_t;
 
 typedef struct {
     const rule_t *rules[RULES]; /* by the number of their call */
     call_t calls[NUMBERS];
-    range_t ranges[NUMBERS];
+    answer_range_t ranges[NUMBERS];
     size_t range_count;
     bpf_program_t program;
 } build_t;
@@ -159,22 +159,22 @@ static int sort_rules(build_t *self, uint32_t arch, sandbox_network_t network,
 
 /* Returns the rule of a number, with the rules of its arguments if they matter.
  */
-static range_t range_of(const build_t *self, uint32_t number)
+static answer_range_t range_of(const build_t *self, uint32_t number)
 {
     const call_t *call = &self->calls[number];
     uint32_t action = number < YOUNG_FIRST ? NO(EPERM) : NO(ENOSYS);
 
     if (call->count == 0)
-        return (range_t){number, action, NULL};
+        return (answer_range_t){number, action, NULL};
     if (call->rules[0]->count == 0)
-        return (range_t){number, call->rules[0]->action, NULL};
-    return (range_t){number, 0, call};
+        return (answer_range_t){number, call->rules[0]->action, NULL};
+    return (answer_range_t){number, 0, call};
 }
 
 static void make_ranges(build_t *self)
 {
     for (uint32_t number = 0; number < NUMBERS; number++) {
-        range_t range = range_of(self, number);
+        answer_range_t range = range_of(self, number);
 
         if (self->range_count > 0
             && self->ranges[self->range_count - 1].call == range.call
@@ -236,7 +236,7 @@ static place_t write_rules(bpf_program_t *program, const rule_t *const *rules,
     return next;
 }
 
-static place_t write_range(bpf_program_t *program, const range_t *range)
+static place_t write_range(bpf_program_t *program, const answer_range_t *range)
 {
     return range->call == NULL
                ? bpf_program_answer(program, range->action)
@@ -245,8 +245,8 @@ static place_t write_range(bpf_program_t *program, const range_t *range)
 }
 
 /* Writes a binary search by the number, which is loaded. */
-static place_t write_ranges(bpf_program_t *program, const range_t *ranges,
-                            size_t count)
+static place_t write_ranges(bpf_program_t *program,
+                            const answer_range_t *ranges, size_t count)
 {
     size_t half = count / 2;
     place_t upper;

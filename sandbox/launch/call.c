@@ -15,7 +15,7 @@
  * any to the payload. The builder has both ends of the socket pair: a message
  * that is written to one end arrives at the other. Pid 1 is called first,
  * because the payload may be ready before it and says so. */
-int call_in(entry_t *entry, fault_t *fault)
+int call_in(launch_entry_t *entry, fault_t *fault)
 {
     int fds[BESIDE + 1];
     size_t count = entry->namespace_count;
@@ -32,7 +32,7 @@ int call_in(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-static int take_call(entry_t *entry, int from, fault_t *fault)
+static int take_call(launch_entry_t *entry, int from, fault_t *fault)
 {
     fd_list_t list = {.count = 0};
     char called;
@@ -54,13 +54,13 @@ static int take_call(entry_t *entry, int from, fault_t *fault)
     return 0;
 }
 
-int call_await(entry_t *entry, fault_t *fault)
+int call_await(launch_entry_t *entry, fault_t *fault)
 {
     return take_call(entry, entry->payload_fd, fault);
 }
 
 /* A builder that has succeeded has called before it ended. */
-int call_await_builder(entry_t *entry, fault_t *fault)
+int call_await_builder(launch_entry_t *entry, fault_t *fault)
 {
     int status = 0;
 

@@ -40,9 +40,9 @@ typedef struct {
     cpu_affinity_t processors;       /* of pid 1, without the payload's */
     sigset_t mask;                   /* the caller's, for the payload ... */
     struct sigaction actions[_NSIG]; /* ... and what it did on signals */
-} entry_t;
+} launch_entry_t;
 
 /* A step of entering: -errno with a fault ends the launch. */
-typedef int(step_fn)(entry_t *entry, fault_t *fault);
+typedef int(step_fn)(launch_entry_t *entry, fault_t *fault);
 
 #endif

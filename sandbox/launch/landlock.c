@@ -123,8 +123,8 @@ static int permit_own(int ruleset, uint64_t known, fault_t *fault)
 
 /* A rule is for the file or folder itself, wherever it is mounted. So the trees
  * that were attached before are used. */
-static int permit_shown(const entry_t *entry, int ruleset, uint64_t known,
-                        fault_t *fault)
+static int permit_shown(const launch_entry_t *entry, int ruleset,
+                        uint64_t known, fault_t *fault)
 {
     const mounts_t *mounts = &entry->sandbox->mounts;
     int r;
@@ -145,7 +145,7 @@ static int permit_shown(const entry_t *entry, int ruleset, uint64_t known,
     return 0;
 }
 
-int landlock_describe(entry_t *entry, fault_t *fault)
+int landlock_describe(launch_entry_t *entry, fault_t *fault)
 {
     int abi = sandbox_landlock_abi();
     ruleset_t handled = known_rights(abi);
@@ -170,7 +170,7 @@ int landlock_describe(entry_t *entry, fault_t *fault)
     return permit_shown(entry, entry->ruleset_fd, handled.fs, fault);
 }
 
-int landlock_enter(entry_t *entry, fault_t *fault)
+int landlock_enter(launch_entry_t *entry, fault_t *fault)
 {
     if (entry->ruleset_fd < 0)
         return 0; /* accepted to be missing */

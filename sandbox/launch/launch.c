@@ -136,7 +136,7 @@ static const step_t payload_steps[] = {
 /* The data that all three share. Each changes only its own part, because the
  * others see every change. */
 typedef struct {
-    entry_t entry;     /* of pid 1; the payload has its own copy */
+    launch_entry_t entry; /* of pid 1; the payload has its own copy */
     ucontext_t caller; /* the payload continues here, on the caller's stack */
     bool is_payload;   /* true only in the payload's copy */
     clone_t init;      /* pid 1 until it starts its program */
@@ -147,7 +147,7 @@ typedef struct {
     int pidfd;     /* owned; -1 */
 } launch_t;
 
-static int load_filter(entry_t *entry, fault_t *fault)
+static int load_filter(launch_entry_t *entry, fault_t *fault)
 {
     return filter_load(&entry->sandbox->payload_filter, fault);
 }
@@ -172,7 +172,7 @@ int sandbox_await_init(int init_fd, fault_t *fault)
 }
 
 /* Becomes pid 1's program, with its arguments and an empty environment. */
-static int become_init(entry_t *entry, fault_t *fault)
+static int become_init(launch_entry_t *entry, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
     const int passed[] = {launch->init_fd, launch->status_fd, entry->init_fd};
@@ -204,7 +204,7 @@ static int become_init(entry_t *entry, fault_t *fault)
 
 /* Runs the steps of a table, except those of walls that are left out. A step
  * that fails ends the process. */
-static void take_steps(entry_t *entry, const step_t *table, size_t count)
+static void take_steps(launch_entry_t *entry, const step_t *table, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         fault_t fault = {0, ""};
@@ -220,7 +220,7 @@ static void take_steps(entry_t *entry, const step_t *table, size_t count)
 #define TAKE(entry, table)                                                     \
     take_steps((entry), (table), sizeof(table) / sizeof((table)[0]))
 
-static int step_back(entry_t *entry, fault_t *fault)
+static int step_back(launch_entry_t *entry, fault_t *fault)
 {
     (void) fault;
     cpu_affinity_restore(&entry->processors);
@@ -231,7 +231,7 @@ static int step_back(entry_t *entry, fault_t *fault)
 static int run_builder(void *argument)
 {
     const launch_t *self = argument;
-    entry_t entry = self->entry;
+    launch_entry_t entry = self->entry;
 
     /* Pid 1 will be busy on this processor, so the payload starts on another
      * one. */
@@ -264,7 +264,7 @@ static int start_builder(launch_t *self, fault_t *fault)
 static int run_clone(void *argument)
 {
     launch_t *self = argument;
-    entry_t *entry = &self->entry;
+    launch_entry_t *entry = &self->entry;
     fault_t fault = {0, ""};
     pid_t payload;
 
@@ -291,7 +291,7 @@ static int run_clone(void *argument)
 }
 
 /* Takes the payload's steps, on the caller's stack. */
-static void enter_payload(entry_t *entry)
+static void enter_payload(launch_entry_t *entry)
 {
     bool waits = !entry->launch->awaits_later;
     fault_t fault;

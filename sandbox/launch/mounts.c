@@ -52,8 +52,8 @@ static int clone_same(const bind_source_t *source, int *ret_fd, fault_t *fault)
     return 0;
 }
 
-static int make_tmpfs(const entry_t *entry, const char *path, uint64_t bytes,
-                      fault_t *fault)
+static int make_tmpfs(const launch_entry_t *entry, const char *path,
+                      uint64_t bytes, fault_t *fault)
 {
     char size[32];
     const mount_option_t options[] = {{"size", size},
@@ -69,7 +69,7 @@ static int make_tmpfs(const entry_t *entry, const char *path, uint64_t bytes,
     return mount_tree_attach(entry->root_fd, fd, path, fault);
 }
 
-static int clone_sources(entry_t *entry, fault_t *fault)
+static int clone_sources(launch_entry_t *entry, fault_t *fault)
 {
     const mounts_t *mounts = &entry->sandbox->mounts;
     int r;
@@ -81,7 +81,7 @@ static int clone_sources(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-static int clone_devices(entry_t *entry, fault_t *fault)
+static int clone_devices(launch_entry_t *entry, fault_t *fault)
 {
     int r;
 
@@ -96,7 +96,7 @@ static int clone_devices(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-static int clone_workspace(entry_t *entry, fault_t *fault)
+static int clone_workspace(launch_entry_t *entry, fault_t *fault)
 {
     int r;
 
@@ -107,7 +107,7 @@ static int clone_workspace(entry_t *entry, fault_t *fault)
                                "the workspace", fault);
 }
 
-int mounts_open_sources(entry_t *entry, fault_t *fault)
+int mounts_open_sources(launch_entry_t *entry, fault_t *fault)
 {
     int r;
 
@@ -125,7 +125,7 @@ int mounts_open_sources(entry_t *entry, fault_t *fault)
     return clone_workspace(entry, fault);
 }
 
-int mounts_make_root(entry_t *entry, fault_t *fault)
+int mounts_make_root(launch_entry_t *entry, fault_t *fault)
 {
     static const mount_option_t options[] = {{"size", ROOT_BYTES},
                                              {"nr_inodes", ROOT_INODES},
@@ -144,7 +144,7 @@ int mounts_make_root(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-int mounts_make_folders(entry_t *entry, fault_t *fault)
+int mounts_make_folders(launch_entry_t *entry, fault_t *fault)
 {
     int r = root_files_make(entry->root_fd, entry->sandbox->mounts.cpus_online,
                             fault);
@@ -154,12 +154,12 @@ int mounts_make_folders(entry_t *entry, fault_t *fault)
     return r;
 }
 
-int mounts_make_tmp(entry_t *entry, fault_t *fault)
+int mounts_make_tmp(launch_entry_t *entry, fault_t *fault)
 {
     return make_tmpfs(entry, "/tmp", entry->limits.tmp, fault);
 }
 
-int mounts_make_devices(entry_t *entry, fault_t *fault)
+int mounts_make_devices(launch_entry_t *entry, fault_t *fault)
 {
     static const mount_option_t options[] = {{"ptmxmode", "0666"},
                                              {"mode", "0620"},
@@ -184,7 +184,8 @@ int mounts_make_devices(entry_t *entry, fault_t *fault)
     return make_tmpfs(entry, "/dev/shm", entry->limits.shm, fault);
 }
 
-static int attach_source(const entry_t *entry, size_t index, fault_t *fault)
+static int attach_source(const launch_entry_t *entry, size_t index,
+                         fault_t *fault)
 {
     const bind_source_t *source = &entry->sandbox->mounts.sources[index];
     const char *place = bind_source_place(source);
@@ -196,7 +197,7 @@ static int attach_source(const entry_t *entry, size_t index, fault_t *fault)
 }
 
 /* All at once, the root among them. */
-static int restrict_places(const entry_t *entry, fault_t *fault)
+static int restrict_places(const launch_entry_t *entry, fault_t *fault)
 {
     struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY};
     uint64_t attributes = PLAIN;
@@ -215,7 +216,7 @@ static int restrict_places(const entry_t *entry, fault_t *fault)
 
 /* Attaches the sources. The root and /tmp exist already; a place may be inside
  * them. */
-int mounts_attach_sources(entry_t *entry, fault_t *fault)
+int mounts_attach_sources(launch_entry_t *entry, fault_t *fault)
 {
     const mounts_t *mounts = &entry->sandbox->mounts;
     int r;
@@ -232,13 +233,13 @@ int mounts_attach_sources(entry_t *entry, fault_t *fault)
     return restrict_places(entry, fault);
 }
 
-int mounts_attach_workspace(entry_t *entry, fault_t *fault)
+int mounts_attach_workspace(launch_entry_t *entry, fault_t *fault)
 {
     return mount_tree_attach(entry->root_fd, entry->workspace_tree_fd,
                              SANDBOX_WORKSPACE, fault);
 }
 
-int mounts_enter_root(entry_t *entry, fault_t *fault)
+int mounts_enter_root(launch_entry_t *entry, fault_t *fault)
 {
     int r;
 
@@ -258,7 +259,7 @@ int mounts_enter_root(entry_t *entry, fault_t *fault)
 
 /* Here the system waits until no processor uses a mount of the old root (RCU):
  * a tenth of a millisecond, and several on a busy machine. */
-int mounts_leave_old_root(entry_t *entry, fault_t *fault)
+int mounts_leave_old_root(launch_entry_t *entry, fault_t *fault)
 {
     (void) entry;
     if (umount2(".", MNT_DETACH) < 0)

@@ -44,7 +44,7 @@ static const struct {
 
 #define NAMESPACES (sizeof namespaces / sizeof namespaces[0])
 
-static unsigned namespace_flags(const entry_t *entry, bool beside)
+static unsigned namespace_flags(const launch_entry_t *entry, bool beside)
 {
     unsigned flags = 0;
 
@@ -67,8 +67,9 @@ static int refuse_namespaces(int code, const char *prefix, fault_t *fault)
                      strerror(code), hint);
 }
 
-int namespaces_clone(const entry_t *entry, clone_t *clone, int (*run)(void *),
-                     void *argument, sandbox_child_t *ret_child, fault_t *fault)
+int namespaces_clone(const launch_entry_t *entry, clone_t *clone,
+                     int (*run)(void *), void *argument,
+                     sandbox_child_t *ret_child, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
     int pidfd = -1;
@@ -83,7 +84,7 @@ int namespaces_clone(const entry_t *entry, clone_t *clone, int (*run)(void *),
     return 0;
 }
 
-int namespaces_make(entry_t *entry, fault_t *fault)
+int namespaces_make(launch_entry_t *entry, fault_t *fault)
 {
     /* namespaces_make_own_mounts makes the one of mounts. */
     unsigned flags = namespace_flags(entry, true) & ~(unsigned) CLONE_NEWNS;
@@ -93,7 +94,7 @@ int namespaces_make(entry_t *entry, fault_t *fault)
 
 /* Returns the next namespace from `i` on that is made beside the fork;
  * NAMESPACES if there is none. */
-static size_t next_beside(const entry_t *entry, size_t i)
+static size_t next_beside(const launch_entry_t *entry, size_t i)
 {
     while (i < NAMESPACES
            && (namespaces[i].link == NULL
@@ -102,7 +103,7 @@ static size_t next_beside(const entry_t *entry, size_t i)
     return i;
 }
 
-size_t namespaces_count(const entry_t *entry)
+size_t namespaces_count(const launch_entry_t *entry)
 {
     size_t count = 0;
 
@@ -111,7 +112,7 @@ size_t namespaces_count(const entry_t *entry)
     return count;
 }
 
-int namespaces_open(entry_t *entry, fault_t *fault)
+int namespaces_open(launch_entry_t *entry, fault_t *fault)
 {
     for (size_t i = 0; (i = next_beside(entry, i)) < NAMESPACES; i++) {
         int fd =
@@ -124,7 +125,7 @@ int namespaces_open(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-int namespaces_enter(entry_t *entry, fault_t *fault)
+int namespaces_enter(launch_entry_t *entry, fault_t *fault)
 {
     const int *fd = entry->namespace_fds;
 
@@ -138,7 +139,7 @@ int namespaces_enter(entry_t *entry, fault_t *fault)
 
 /* Joins by the `tasks` files of version 1: a thread that moves itself delays no
  * other process. Pid 1 has one thread so far. */
-int namespaces_join_group(entry_t *entry, fault_t *fault)
+int namespaces_join_group(launch_entry_t *entry, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
 
@@ -153,7 +154,7 @@ int namespaces_join_group(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault)
+int namespaces_map(const launch_entry_t *entry, pid_t pid, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
     const idmap_t map = {.pid = pid,
@@ -169,7 +170,7 @@ int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault)
                : idmap_write(&map, !entry->privileged, fault);
 }
 
-int namespaces_await_map(entry_t *entry, fault_t *fault)
+int namespaces_await_map(launch_entry_t *entry, fault_t *fault)
 {
     char go;
     ssize_t got = read(entry->go_fd, &go, 1);
@@ -195,7 +196,7 @@ static int become(gid_t gid, uid_t uid, fault_t *fault)
 /* Enters the workspace by its descriptor. Only the session needs a right to it:
  * its identity counts for files meanwhile. The caller's has no number here that
  * setfsuid could be given. setreuid has the effective one count again. */
-static int enter_workspace(const entry_t *entry, fault_t *fault)
+static int enter_workspace(const launch_entry_t *entry, fault_t *fault)
 {
     int r = 0;
 
@@ -211,7 +212,7 @@ static int enter_workspace(const entry_t *entry, fault_t *fault)
 /* A process keeps its working directory when it gets mounts of its own. So the
  * path of the workspace is not walked: neither the caller nor the session needs
  * a right to the folders above it. */
-int namespaces_make_own_mounts(entry_t *entry, fault_t *fault)
+int namespaces_make_own_mounts(launch_entry_t *entry, fault_t *fault)
 {
     int r = enter_workspace(entry, fault);
 
@@ -220,7 +221,7 @@ int namespaces_make_own_mounts(entry_t *entry, fault_t *fault)
     return r;
 }
 
-int namespaces_take_identity(entry_t *entry, fault_t *fault)
+int namespaces_take_identity(launch_entry_t *entry, fault_t *fault)
 {
     bool own = entry->launch->init_uid != 0;
 
@@ -230,7 +231,7 @@ int namespaces_take_identity(entry_t *entry, fault_t *fault)
                   own ? SANDBOX_INIT_UID : SANDBOX_INSIDE_UID, fault);
 }
 
-int namespaces_take_payload_identity(entry_t *entry, fault_t *fault)
+int namespaces_take_payload_identity(launch_entry_t *entry, fault_t *fault)
 {
     if (entry->privileged && setgroups(0, NULL) < 0)
         return fault_errno(fault, "setgroups");
@@ -241,7 +242,7 @@ int namespaces_take_payload_identity(entry_t *entry, fault_t *fault)
  * machine's memory is short. If this is refused, the kernel decides alone. It
  * is done once the payload has its own memory: the score counts for all
  * processes that share it. */
-int namespaces_offer_to_oom(entry_t *entry, fault_t *fault)
+int namespaces_offer_to_oom(launch_entry_t *entry, fault_t *fault)
 {
     cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
@@ -252,7 +253,7 @@ int namespaces_offer_to_oom(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-int namespaces_raise_loopback(entry_t *entry, fault_t *fault)
+int namespaces_raise_loopback(launch_entry_t *entry, fault_t *fault)
 {
     struct ifreq request;
     cleanup_fd int fd = -1;
@@ -273,7 +274,7 @@ int namespaces_raise_loopback(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-int namespaces_set_hostname(entry_t *entry, fault_t *fault)
+int namespaces_set_hostname(launch_entry_t *entry, fault_t *fault)
 {
     const char *name = entry->launch->hostname;
 

@@ -7,12 +7,12 @@
 #include "sandbox/launch/entry.h"
 
 /* Makes the clone; called by the caller. */
-int namespaces_clone(const entry_t *entry, clone_t *clone, int (*run)(void *),
-                     void *argument, sandbox_child_t *ret_child,
-                     fault_t *fault);
-int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault);
+int namespaces_clone(const launch_entry_t *entry, clone_t *clone,
+                     int (*run)(void *), void *argument,
+                     sandbox_child_t *ret_child, fault_t *fault);
+int namespaces_map(const launch_entry_t *entry, pid_t pid, fault_t *fault);
 /* Returns how many namespaces are made beside the fork. */
-size_t namespaces_count(const entry_t *entry);
+size_t namespaces_count(const launch_entry_t *entry);
 step_fn namespaces_join_group;
 step_fn namespaces_make;  /* makes those that are made beside the fork */
 step_fn namespaces_open;  /* opens them for the payload and pid 1 */

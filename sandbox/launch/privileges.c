@@ -38,7 +38,7 @@ static int set_thread_sets(uint32_t kept, fault_t *fault)
     return 0;
 }
 
-int privileges_forbid_new(entry_t *entry, fault_t *fault)
+int privileges_forbid_new(launch_entry_t *entry, fault_t *fault)
 {
     (void) entry;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -59,7 +59,7 @@ static int reduce(uint32_t kept, fault_t *fault)
     return 0;
 }
 
-int privileges_drop(entry_t *entry, fault_t *fault)
+int privileges_drop(launch_entry_t *entry, fault_t *fault)
 {
     (void) entry;
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
@@ -84,7 +84,7 @@ static int keep_kill(fault_t *fault)
     return reduce(1U << CAP_KILL, fault);
 }
 
-int privileges_keep_init(entry_t *entry, fault_t *fault)
+int privileges_keep_init(launch_entry_t *entry, fault_t *fault)
 {
     return entry->launch->init_uid != 0 ? keep_kill(fault)
                                         : privileges_drop(entry, fault);

@@ -48,7 +48,7 @@ static const struct {
     {"/proc/timer_stats", false},
 };
 
-int proc_mount_forbid_user_namespaces(entry_t *entry, fault_t *fault)
+int proc_mount_forbid_user_namespaces(launch_entry_t *entry, fault_t *fault)
 {
     static const char path[] = "/proc/sys/user/max_user_namespaces";
     cleanup_fd int fd = openat(entry->root_fd, path + 1, O_WRONLY | O_CLOEXEC);
@@ -58,7 +58,7 @@ int proc_mount_forbid_user_namespaces(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-int proc_mount_make(entry_t *entry, fault_t *fault)
+int proc_mount_make(launch_entry_t *entry, fault_t *fault)
 {
     static const mount_option_t none[] = {{NULL, NULL}};
     cleanup_fd int proc = -1;
@@ -75,7 +75,7 @@ int proc_mount_make(entry_t *entry, fault_t *fault)
 /* Makes one mount for each place, already in the private root. It has the
  * attributes of its place: read-only, no set-user-id, and no devices or no
  * programs. */
-int proc_mount_cover(entry_t *entry, fault_t *fault)
+int proc_mount_cover(launch_entry_t *entry, fault_t *fault)
 {
     cleanup_fd int sys = -1;
     int r;

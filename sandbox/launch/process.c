@@ -35,7 +35,7 @@ int process_close_all_but(const int *kept, size_t count, fault_t *fault)
     }
 }
 
-int process_keep_own_descriptors(entry_t *entry, fault_t *fault)
+int process_keep_own_descriptors(launch_entry_t *entry, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
     const mounts_t *mounts = &entry->sandbox->mounts;
@@ -53,7 +53,7 @@ int process_keep_own_descriptors(entry_t *entry, fault_t *fault)
                                  fault);
 }
 
-int process_use_null_device(entry_t *entry, fault_t *fault)
+int process_use_null_device(launch_entry_t *entry, fault_t *fault)
 {
     cleanup_fd int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -68,7 +68,7 @@ int process_use_null_device(entry_t *entry, fault_t *fault)
 
 /* A handler of the caller's has no place in pid 1, and an ignored SIGCHLD
  * would take the payload's status away. */
-int process_forget_signals(entry_t *entry, fault_t *fault)
+int process_forget_signals(launch_entry_t *entry, fault_t *fault)
 {
     struct sigaction action;
 
@@ -82,14 +82,14 @@ int process_forget_signals(entry_t *entry, fault_t *fault)
 }
 
 /* Begins a session for pid 1 and the payload. */
-int process_begin_session(entry_t *entry, fault_t *fault)
+int process_begin_session(launch_entry_t *entry, fault_t *fault)
 {
     (void) entry;
     umask(022);
     return setsid() < 0 ? fault_errno(fault, "setsid") : 0;
 }
 
-void process_save_signals(entry_t *entry)
+void process_save_signals(launch_entry_t *entry)
 {
     sigset_t all;
 
@@ -99,7 +99,7 @@ void process_save_signals(entry_t *entry)
         sigaction(number, NULL, &entry->actions[number]);
 }
 
-int process_prepare_payload(entry_t *entry, fault_t *fault)
+int process_prepare_payload(launch_entry_t *entry, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
     const int kept[] = {launch->link_fd, launch->status_fd, entry->payload_fd,
@@ -124,14 +124,14 @@ int process_prepare_payload(entry_t *entry, fault_t *fault)
 
 /* Makes the payload dumpable, after every change of credentials, since those
  * make it undumpable: it may then read its own /proc, which belongs to it. */
-int process_be_dumpable(entry_t *entry, fault_t *fault)
+int process_be_dumpable(launch_entry_t *entry, fault_t *fault)
 {
     (void) entry;
     return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? fault_errno(fault, "prctl")
                                                   : 0;
 }
 
-int process_enter_workspace(entry_t *entry, fault_t *fault)
+int process_enter_workspace(launch_entry_t *entry, fault_t *fault)
 {
     (void) entry;
     return chdir(SANDBOX_WORKSPACE) < 0 ? fault_errno(fault, SANDBOX_WORKSPACE)

@@ -44,7 +44,7 @@ static rlim_t wanted(const rlimit_row_t *row, const sandbox_limits_t *limits)
     return value == 0 ? RLIM_INFINITY : (rlim_t) value;
 }
 
-int rlimits_apply(entry_t *entry, fault_t *fault)
+int rlimits_apply(launch_entry_t *entry, fault_t *fault)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct rlimit limit;

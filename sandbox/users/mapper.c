@@ -38,7 +38,7 @@
 typedef struct {
     uint32_t uid, gid;     /* of the program */
     uint32_t first, count; /* ids that the program may request */
-} range_t;
+} lent_ids_t;
 
 static _Noreturn void give_up(const char *what, const char *name, uint32_t uid)
 {
@@ -84,13 +84,13 @@ static int become(uint32_t uid, uint32_t gid)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-static bool is_lent(const range_t *range, uint32_t id)
+static bool is_lent(const lent_ids_t *range, uint32_t id)
 {
     return id != 0 && id != range->uid && id >= range->first
            && id - range->first < range->count;
 }
 
-static bool is_own(const range_t *range, const idmap_t *order)
+static bool is_own(const lent_ids_t *range, const idmap_t *order)
 {
     bool is_of_range =
         range->uid >= range->first && range->uid - range->first < range->count;
@@ -98,7 +98,7 @@ static bool is_own(const range_t *range, const idmap_t *order)
     return !is_of_range && order->uid == range->uid && order->gid == range->gid;
 }
 
-static int check(const range_t *range, const idmap_t *order, fault_t *fault)
+static int check(const lent_ids_t *range, const idmap_t *order, fault_t *fault)
 {
     bool has_init = order->init_uid != 0;
     bool is_permitted =
@@ -115,7 +115,7 @@ static int check(const range_t *range, const idmap_t *order, fault_t *fault)
         order->uid, order->gid, range->first, range->count);
 }
 
-static _Noreturn void serve(int socket, const range_t *range)
+static _Noreturn void serve(int socket, const lent_ids_t *range)
 {
     idmap_t order;
 
@@ -132,7 +132,8 @@ static _Noreturn void serve(int socket, const range_t *range)
 }
 
 /* Keeps nothing of the program's but the socket, and ends with it. */
-static _Noreturn void be_mapper(int socket, pid_t parent, const range_t *range)
+static _Noreturn void be_mapper(int socket, pid_t parent,
+                                const lent_ids_t *range)
 {
     if (dup2(socket, MAPPER_FD) < 0
         || close_range(MAPPER_FD + 1, UINT_MAX, 0) < 0
@@ -156,7 +157,7 @@ static uint32_t parse(const char *text)
 
 int main(int argc, char **argv)
 {
-    range_t range;
+    lent_ids_t range;
     pid_t self = getpid();
     const char *program;
     int pair[2];
@@ -164,8 +165,8 @@ int main(int argc, char **argv)
 
     if (argc < 6)
         return EXIT_FAILED;
-    range = (range_t){parse(argv[1]), parse(argv[2]), parse(argv[3]),
-                      parse(argv[4])};
+    range = (lent_ids_t){parse(argv[1]), parse(argv[2]), parse(argv[3]),
+                         parse(argv[4])};
     program = argv[5];
     if (become(range.uid, range.gid) < 0)
         give_up("another user", program, range.uid);

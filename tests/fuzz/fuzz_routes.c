@@ -92,7 +92,7 @@ static void check_range(const char *text)
     static const uint64_t sizes[] = {0, 1, 10, UINT64_MAX >> 1};
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        range_t range;
+        byte_range_t range;
         range_kind_t kind = range_read(text, sizes[i], &range);
 
         if (kind == RANGE_NONE)

@@ -281,7 +281,7 @@ def test_has_an_interpreter_of_its_own(
     layouts = [client.value(LAYOUT) for client in clients]
     for one, other in zip(*layouts):
         assert one != other
-    # The walls are the same: the posture was looked at before it was handed
+    # The walls are the same: the sandbox was verified before it was handed
     # out, and from inside it is no other session.
     for client in clients:
         assert client.value(SECCOMP) == "2"

@@ -24,7 +24,7 @@
 #define PIECE       (64u << 10)
 #define FDS_MAX     (LINES_MAX + 2) /* and standard input, and the stream */
 
-typedef struct link link_t;
+typedef struct link pipe_link_t;
 
 /* A request under way. */
 struct link {
@@ -35,8 +35,8 @@ struct link {
     http_reply_t reply;
     unsigned losses; /* connections that ended before the answer */
     bool was_tried;
-    bool was_refused; /* by TLS, with the files that were read first */
-    link_t *next;     /* owned */
+    bool was_refused;  /* by TLS, with the files that were read first */
+    pipe_link_t *next; /* owned */
 };
 
 typedef struct {
@@ -47,11 +47,11 @@ typedef struct {
     mcp_stream_t stream; /* owned; of a client of an older revision */
     buffer_t input;      /* owned; of standard input, not yet a line */
     bool is_ended;       /* standard input has ended */
-    link_t *links;       /* owned */
+    pipe_link_t *links;  /* owned */
     size_t count;        /* of them */
 } pipe_t;
 
-static void destroy_link(link_t *link)
+static void destroy_link(pipe_link_t *link)
 {
     net_stream_close(&link->stream);
     json_decref(link->message);
@@ -60,9 +60,9 @@ static void destroy_link(link_t *link)
     free(link);
 }
 
-static void drop_link(pipe_t *self, link_t *link)
+static void drop_link(pipe_t *self, pipe_link_t *link)
 {
-    link_t **at = &self->links;
+    pipe_link_t **at = &self->links;
 
     while (*at != link)
         at = &(*at)->next;
@@ -109,7 +109,7 @@ static void write_line(const void *bytes, size_t size)
 }
 
 /* A request that has no answer of the protocol gets one. */
-static void fail_request(const link_t *link, const char *text)
+static void fail_request(const pipe_link_t *link, const char *text)
 {
     json_t *id = json_object_get(link->message, "id");
 
@@ -125,7 +125,7 @@ static void fail_request(const link_t *link, const char *text)
 /* --- Connections --- */
 
 /* Finds the gateway anew and sends the request to it. */
-static int send_request(pipe_t *self, link_t *link, fault_t *fault)
+static int send_request(pipe_t *self, pipe_link_t *link, fault_t *fault)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
     int r;
@@ -158,7 +158,7 @@ static bool has_client_gone(int timeout_ms)
 /* Returns true if another try may succeed. A handshake that TLS refuses is
  * tried once more, with the files read anew: a certificate may have been
  * renewed. */
-static bool may_try_again(link_t *link, int r)
+static bool may_try_again(pipe_link_t *link, int r)
 {
     bool was_refused = link->was_refused;
 
@@ -172,7 +172,7 @@ static bool may_try_again(link_t *link, int r)
 
 /* Sends the request. If the gateway has gone, waits for another one for a
  * while. */
-static void send_again(pipe_t *self, link_t *link)
+static void send_again(pipe_t *self, pipe_link_t *link)
 {
     int64_t deadline = clock_monotonic_ms() + PATIENCE_MS;
     fault_t fault = {0};
@@ -198,7 +198,7 @@ static void cancel(pipe_t *self, const json_t *message)
     const json_t *id =
         json_object_get(json_object_get(message, "params"), "requestId");
 
-    for (link_t *at = self->links; id && at; at = at->next) {
+    for (pipe_link_t *at = self->links; id && at; at = at->next) {
         if (!json_equal(json_object_get(at->message, "id"), id)
             || !mcp_request_is_modern(at->message))
             continue;
@@ -211,7 +211,7 @@ static void take_line(pipe_t *self, const char *line, size_t size)
 {
     json_t *message = json_loadb(line, size, JSON_REJECT_DUPLICATES, NULL);
     const char *method = json_string_value(json_object_get(message, "method"));
-    link_t *link = mem_new(sizeof *link);
+    pipe_link_t *link = mem_new(sizeof *link);
 
     if (method && strcmp(method, "notifications/cancelled") == 0)
         cancel(self, message);
@@ -257,7 +257,7 @@ static int read_input(pipe_t *self, fault_t *fault)
 
 /* Notes the revision and the session in the answer to an `initialize`, for
  * later requests. */
-static void learn(pipe_t *self, const link_t *link, const json_t *answer)
+static void learn(pipe_t *self, const pipe_link_t *link, const json_t *answer)
 {
     const char *method =
         json_string_value(json_object_get(link->message, "method"));
@@ -271,7 +271,7 @@ static void learn(pipe_t *self, const link_t *link, const json_t *answer)
              link->reply.session);
 }
 
-static void pass_on(pipe_t *self, const link_t *link, const buffer_t *text)
+static void pass_on(pipe_t *self, const pipe_link_t *link, const buffer_t *text)
 {
     json_auto_t *answer =
         json_loadb((const char *) text->data, text->size, 0, NULL);
@@ -289,7 +289,8 @@ static void pass_on(pipe_t *self, const link_t *link, const buffer_t *text)
 }
 
 /* The connection has ended before the answer did. */
-static void lose(pipe_t *self, link_t *link, ssize_t got, const fault_t *fault)
+static void lose(pipe_t *self, pipe_link_t *link, ssize_t got,
+                 const fault_t *fault)
 {
     if (got == -EPROTO && !may_try_again(link, -EPROTO)) {
         fail_request(link, fault->text);
@@ -302,7 +303,7 @@ static void lose(pipe_t *self, link_t *link, ssize_t got, const fault_t *fault)
 
 /* Takes what a read gives. Returns false if the request is answered, or the
  * connection has ended: then the link may be gone. */
-static bool read_piece(pipe_t *self, link_t *link)
+static bool read_piece(pipe_t *self, pipe_link_t *link)
 {
     uint8_t bytes[PIECE];
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
@@ -328,7 +329,7 @@ static bool read_piece(pipe_t *self, link_t *link)
 }
 
 /* Takes also what OpenSSL holds already, because poll does not see it. */
-static void read_link(pipe_t *self, link_t *link)
+static void read_link(pipe_t *self, pipe_link_t *link)
 {
     while (read_piece(self, link) && net_stream_has_more(&link->stream))
         continue;
@@ -361,9 +362,9 @@ static void read_stream(pipe_t *self)
 
 /* --- The loop --- */
 
-static link_t *link_of(const pipe_t *self, int fd)
+static pipe_link_t *link_of(const pipe_t *self, int fd)
 {
-    for (link_t *at = self->links; at; at = at->next)
+    for (pipe_link_t *at = self->links; at; at = at->next)
         if (at->stream.fd == fd)
             return at;
     return NULL;
@@ -380,7 +381,8 @@ static size_t list_all(const pipe_t *self, struct pollfd fds[FDS_MAX])
         (struct pollfd){.fd = is_reading ? STDIN_FILENO : -1, .events = POLLIN};
     fds[count++] =
         (struct pollfd){.fd = self->stream.stream.fd, .events = POLLIN};
-    for (const link_t *at = self->links; at && count < FDS_MAX; at = at->next)
+    for (const pipe_link_t *at = self->links; at && count < FDS_MAX;
+         at = at->next)
         fds[count++] = (struct pollfd){.fd = at->stream.fd, .events = POLLIN};
     return count;
 }
@@ -397,7 +399,7 @@ static int turn(pipe_t *self, fault_t *fault)
                    ? 0
                    : fault_set(fault, errno, "poll: %s", strerror(errno));
     for (size_t i = 2; i < count; i++) {
-        link_t *link = fds[i].revents ? link_of(self, fds[i].fd) : NULL;
+        pipe_link_t *link = fds[i].revents ? link_of(self, fds[i].fd) : NULL;
         if (link)
             read_link(self, link);
     }

@@ -92,7 +92,7 @@ static bool is_same(const exchange_t *exchange, const char *tag)
 }
 
 static void send_part(file_response_t *self, range_kind_t kind,
-                      const range_t *range)
+                      const byte_range_t *range)
 {
     exchange_t *exchange = self->exchange;
 
@@ -119,7 +119,7 @@ static void on_open(void *owner)
     exchange_t *exchange = self->exchange;
     const json_t *answer = download_answer(self->download);
     const json_t *entry = json_object_get(answer, "entry");
-    range_t range;
+    byte_range_t range;
 
     if (!contents_is_ok(exchange, answer))
         return;

@@ -11,7 +11,7 @@
 
 /* Reads "-N": the last N bytes. */
 static range_kind_t read_suffix(const char *at, uint64_t size,
-                                range_t *ret_range)
+                                byte_range_t *ret_range)
 {
     uint64_t count;
 
@@ -24,12 +24,13 @@ static range_kind_t read_suffix(const char *at, uint64_t size,
     return RANGE_PART;
 }
 
-range_kind_t range_read(const char *text, uint64_t size, range_t *ret_range)
+range_kind_t range_read(const char *text, uint64_t size,
+                        byte_range_t *ret_range)
 {
     uint64_t from, last = UINT64_MAX;
     const char *at;
 
-    *ret_range = (range_t){0, size};
+    *ret_range = (byte_range_t){0, size};
     if (!text || strncasecmp(text, UNIT, strlen(UNIT)) != 0)
         return RANGE_WHOLE;
     at = text + strlen(UNIT);

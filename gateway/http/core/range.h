@@ -13,9 +13,10 @@ typedef enum {
 
 typedef struct {
     uint64_t from, size;
-} range_t;
+} byte_range_t;
 
 /* Reads a range; `text` is the header's value, or NULL. */
-range_kind_t range_read(const char *text, uint64_t size, range_t *ret_range);
+range_kind_t range_read(const char *text, uint64_t size,
+                        byte_range_t *ret_range);
 
 #endif

@@ -25,10 +25,10 @@ void stats_end(stats_t *self, const char *reason);
 /* Counts a limit that was reached, by its name. */
 void stats_limit(stats_t *self, const char *limit);
 /* Adds how long requests waited for their replies. */
-void stats_round_trips(stats_t *self, const histogram_t *trips);
+void stats_round_trips(stats_t *self, const histogram_t *round_trips);
 /* {"ended": {reason: number}, "limits": {limit: number}, "starts": {"count",
- * "seconds", "bounds": [seconds], "buckets": [number up to that]}, "trips": the
- * same}; given. */
+ * "seconds", "bounds": [seconds], "buckets": [number up to that]},
+ * "trips": the same}; given. */
 json_t *stats_describe(const stats_t *self);
 
 #endif

@@ -26,15 +26,15 @@ typedef struct entry {
     char ended_at[CLOCK_ISO_SIZE];        /* by the wall clock */
     download_asker_t *joined[JOINED_MAX]; /* owned */
     size_t joined_count;
-} entry_t;
+} keyed_fetch_t;
 
 struct fetch_keys {
-    entry_t *first; /* owned; the newest */
+    keyed_fetch_t *first; /* owned; the newest */
 };
 
-static void entry_destroy(entry_t **self_p)
+static void entry_destroy(keyed_fetch_t **self_p)
 {
-    entry_t *self = *self_p;
+    keyed_fetch_t *self = *self_p;
 
     for (size_t i = 0; i < self->joined_count; i++)
         download_asker_destroy(&self->joined[i]);
@@ -50,9 +50,9 @@ fetch_keys_t *fetch_keys_new(void)
     return mem_new(sizeof(fetch_keys_t));
 }
 
-static void remove_at(entry_t **at)
+static void remove_at(keyed_fetch_t **at)
 {
-    entry_t *entry = *at;
+    keyed_fetch_t *entry = *at;
 
     *at = entry->next;
     entry_destroy(&entry);
@@ -70,9 +70,10 @@ void fetch_keys_destroy(fetch_keys_t **self_p)
     *self_p = NULL;
 }
 
-static entry_t **find(fetch_keys_t *self, const char *session, const char *key)
+static keyed_fetch_t **find(fetch_keys_t *self, const char *session,
+                            const char *key)
 {
-    entry_t **at = &self->first;
+    keyed_fetch_t **at = &self->first;
 
     while (*at
            && (strcmp((*at)->session, session) != 0
@@ -87,7 +88,7 @@ static void forget(fetch_keys_t *self, const char *session, size_t kept_max)
     int64_t now = clock_monotonic_ms();
     size_t kept = 0;
 
-    for (entry_t **at = &self->first; *at;) {
+    for (keyed_fetch_t **at = &self->first; *at;) {
         bool is_done = (*at)->reply;
         bool is_its = strcmp((*at)->session, session) == 0;
 
@@ -111,7 +112,7 @@ static json_t *busy(void)
     return error;
 }
 
-static json_t *kept(const entry_t *entry)
+static json_t *kept(const keyed_fetch_t *entry)
 {
     json_t *reply = json_deep_copy(entry->reply);
 
@@ -120,7 +121,7 @@ static json_t *kept(const entry_t *entry)
 }
 
 /* Returns the answer that there is; NULL if there is none yet. */
-static json_t *answer_now(const entry_t *entry, const json_t *request)
+static json_t *answer_now(const keyed_fetch_t *entry, const json_t *request)
 {
     if (!json_equal(entry->request, request))
         return download_answer_error(&fetch_kind, "KeyUsed",
@@ -134,7 +135,7 @@ static json_t *answer_now(const entry_t *entry, const json_t *request)
 bool fetch_keys_join(fetch_keys_t *self, const char *session, const char *key,
                      const json_t *request, download_asker_t **asker_p)
 {
-    entry_t *entry;
+    keyed_fetch_t *entry;
     json_t *answer;
 
     forget(self, session, KEPT_MAX);
@@ -154,7 +155,7 @@ bool fetch_keys_join(fetch_keys_t *self, const char *session, const char *key,
 void fetch_keys_begin(fetch_keys_t *self, const char *session, const char *key,
                       json_t *request)
 {
-    entry_t *entry = mem_new(sizeof *entry);
+    keyed_fetch_t *entry = mem_new(sizeof *entry);
 
     snprintf(entry->session, sizeof entry->session, "%s", session);
     entry->key = mem_text(key);
@@ -173,8 +174,8 @@ static bool is_final(const json_t *reply)
 void fetch_keys_end(fetch_keys_t *self, const char *session, const char *key,
                     const json_t *reply)
 {
-    entry_t **at = find(self, session, key);
-    entry_t *entry = *at;
+    keyed_fetch_t **at = find(self, session, key);
+    keyed_fetch_t *entry = *at;
 
     if (!entry || entry->reply)
         return;

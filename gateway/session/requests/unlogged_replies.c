@@ -14,11 +14,11 @@
 /* Requests by their numbers, both ends included. */
 typedef struct {
     uint64_t first, last;
-} range_t;
+} number_range_t;
 
 struct unlogged_replies {
-    char *path;      /* owned; of the file */
-    range_t *ranges; /* owned */
+    char *path;             /* owned; of the file */
+    number_range_t *ranges; /* owned */
     size_t count;
 };
 
@@ -54,7 +54,7 @@ int unlogged_replies_reserve(const unlogged_replies_t *self, fault_t *fault)
 
 void unlogged_replies_add(unlogged_replies_t *self, uint64_t number)
 {
-    range_t *last = self->count ? &self->ranges[self->count - 1] : NULL;
+    number_range_t *last = self->count ? &self->ranges[self->count - 1] : NULL;
 
     if (last && last->last + 1 == number) {
         last->last = number;
@@ -62,7 +62,7 @@ void unlogged_replies_add(unlogged_replies_t *self, uint64_t number)
     }
     self->ranges =
         mem_resize(self->ranges, (self->count + 1) * sizeof *self->ranges);
-    self->ranges[self->count++] = (range_t){number, number};
+    self->ranges[self->count++] = (number_range_t){number, number};
 }
 
 size_t unlogged_replies_count(const unlogged_replies_t *self)

@@ -268,14 +268,14 @@ static PyObject *has_next(PyObject *module, PyObject *nothing)
     return PyBool_FromLong(the_link && link_has_next(the_link));
 }
 
-static PyObject *request_tuple(const request_t *request)
+static PyObject *request_tuple(const link_request_t *request)
 {
     const frame_t *frame;
     PyObject *buffers;
 
     if (!request)
         Py_RETURN_NONE;
-    frame = request_frame(request);
+    frame = link_request_frame(request);
     buffers = PyList_New((Py_ssize_t) frame->buffer_count);
     for (size_t i = 0; buffers && i < frame->buffer_count; i++)
         PyList_SetItem(buffers, (Py_ssize_t) i, part_bytes(frame->buffers[i]));
@@ -287,7 +287,7 @@ static PyObject *request_tuple(const request_t *request)
 
 static PyObject *next(PyObject *module, PyObject *nothing)
 {
-    cleanup_request request_t *request = NULL;
+    cleanup_link_request link_request_t *request = NULL;
 
     (void) module;
     (void) nothing;
@@ -299,7 +299,7 @@ static PyObject *next(PyObject *module, PyObject *nothing)
 
 static PyObject *next_comm(PyObject *module, PyObject *nothing)
 {
-    cleanup_request request_t *request = NULL;
+    cleanup_link_request link_request_t *request = NULL;
 
     (void) module;
     (void) nothing;
@@ -317,10 +317,11 @@ static PyObject *input_wait(PyObject *module, PyObject *number)
     if (PyErr_Occurred() || !is_started())
         return NULL;
     for (;;) {
-        cleanup_request request_t *input = link_next_input(the_link, request);
+        cleanup_link_request link_request_t *input =
+            link_next_input(the_link, request);
 
         if (input)
-            return part_bytes(request_frame(input)->content);
+            return part_bytes(link_request_frame(input)->content);
         if (!wait_for(link_inputs_fd(the_link)))
             return NULL;
     }
@@ -338,7 +339,7 @@ static PyObject *input_clear(PyObject *module, PyObject *nothing)
 static PyObject *tools(PyObject *module, PyObject *number)
 {
     unsigned long long known = PyLong_AsUnsignedLongLong(number);
-    cleanup_request request_t *newest = NULL;
+    cleanup_link_request link_request_t *newest = NULL;
     uint64_t count = 0;
 
     (void) module;
@@ -349,12 +350,12 @@ static PyObject *tools(PyObject *module, PyObject *number)
     if (!newest)
         Py_RETURN_NONE;
     return Py_BuildValue("KN", (unsigned long long) count,
-                         part_bytes(request_frame(newest)->content));
+                         part_bytes(link_request_frame(newest)->content));
 }
 
 static PyObject *answer_wait(PyObject *module, PyObject *nothing)
 {
-    cleanup_request request_t *answer = NULL;
+    cleanup_link_request link_request_t *answer = NULL;
 
     (void) module;
     (void) nothing;
@@ -362,9 +363,9 @@ static PyObject *answer_wait(PyObject *module, PyObject *nothing)
         return NULL;
     Py_BEGIN_ALLOW_THREADS answer = link_await_answer(the_link);
     Py_END_ALLOW_THREADS if (!answer) Py_RETURN_NONE;
-    return Py_BuildValue("KN",
-                         (unsigned long long) request_frame(answer)->request,
-                         part_bytes(request_frame(answer)->content));
+    return Py_BuildValue(
+        "KN", (unsigned long long) link_request_frame(answer)->request,
+        part_bytes(link_request_frame(answer)->content));
 }
 
 static PyObject *attribute(PyObject *module, PyObject *number)

@@ -140,7 +140,7 @@ static uint64_t busy_with(const link_t *self)
 {
     if (self->served.number || !self->incoming.requests.first)
         return self->served.number;
-    return request_frame(self->incoming.requests.first)->request;
+    return link_request_frame(self->incoming.requests.first)->request;
 }
 
 static void refuse(link_t *self)
@@ -195,7 +195,7 @@ static void on_hello(link_t *self, const frame_t *hello)
 
 static void enqueue(request_row_t *row, const frame_t *frame)
 {
-    request_t *request = request_new(frame);
+    link_request_t *request = link_request_new(frame);
 
     request_row_put(row, &request);
 }
@@ -240,8 +240,8 @@ static void on_mark(link_t *self, const frame_t *mark)
 
 static void on_tools(link_t *self, const frame_t *frame)
 {
-    request_destroy(&self->incoming.tools);
-    self->incoming.tools = request_new(frame);
+    link_request_destroy(&self->incoming.tools);
+    self->incoming.tools = link_request_new(frame);
     self->incoming.tools_count++;
 }
 

@@ -246,72 +246,72 @@ int link_room_fd(const link_t *self)
     return self->room_fd;
 }
 
-request_t *link_next(link_t *self)
+link_request_t *link_next(link_t *self)
 {
-    request_t *request;
+    link_request_t *request;
 
     pthread_mutex_lock(&self->lock);
     request =
         self->is_child ? NULL : request_row_take(&self->incoming.requests);
     if (request) {
-        self->served.number = request_frame(request)->request;
+        self->served.number = link_request_frame(request)->request;
         self->served.strikes = STRIKES;
     }
     pthread_mutex_unlock(&self->lock);
     return request;
 }
 
-request_t *link_next_comm(link_t *self)
+link_request_t *link_next_comm(link_t *self)
 {
-    const request_t *first;
-    request_t *request = NULL;
+    const link_request_t *first;
+    link_request_t *request = NULL;
 
     pthread_mutex_lock(&self->lock);
     first = self->incoming.requests.first;
     if (!self->is_child && first
-        && frame_is_comm_request(request_frame(first)->type))
+        && frame_is_comm_request(link_request_frame(first)->type))
         request = request_row_take(&self->incoming.requests);
     pthread_mutex_unlock(&self->lock);
     return request;
 }
 
-request_t *link_next_input(link_t *self, uint64_t request)
+link_request_t *link_next_input(link_t *self, uint64_t request)
 {
-    request_t *input;
+    link_request_t *input;
 
     pthread_mutex_lock(&self->lock);
     while ((input = request_row_take(&self->incoming.inputs))
-           && request_frame(input)->request != request)
-        request_destroy(&input);
+           && link_request_frame(input)->request != request)
+        link_request_destroy(&input);
     pthread_mutex_unlock(&self->lock);
     return input;
 }
 
 void link_clear_inputs(link_t *self)
 {
-    request_t *input;
+    link_request_t *input;
 
     pthread_mutex_lock(&self->lock);
     while ((input = request_row_take(&self->incoming.inputs)))
-        request_destroy(&input);
+        link_request_destroy(&input);
     pthread_mutex_unlock(&self->lock);
 }
 
-request_t *link_tools(link_t *self, uint64_t known, uint64_t *ret_count)
+link_request_t *link_tools(link_t *self, uint64_t known, uint64_t *ret_count)
 {
-    request_t *tools = NULL;
+    link_request_t *tools = NULL;
 
     pthread_mutex_lock(&self->lock);
     *ret_count = self->incoming.tools_count;
     if (self->incoming.tools && self->incoming.tools_count > known)
-        tools = request_new(request_frame(self->incoming.tools));
+        tools = link_request_new(link_request_frame(self->incoming.tools));
     pthread_mutex_unlock(&self->lock);
     return tools;
 }
 
-request_t *link_await_answer(link_t *self)
+link_request_t *link_await_answer(link_t *self)
 {
-    request_t *answer = NULL;
+    link_request_t *answer = NULL;
 
     pthread_mutex_lock(&self->lock);
     while (!self->is_child

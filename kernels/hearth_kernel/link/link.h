@@ -11,7 +11,7 @@
 #define HEARTH_KERNELS_HEARTH_KERNEL_LINK_LINK_H
 
 #include "base/fault.h"
-#include "kernels/hearth_kernel/link/request.h"
+#include "kernels/hearth_kernel/link/link_request.h"
 #include "protocol/frame.h"
 
 #include <stdbool.h>
@@ -49,20 +49,20 @@ int link_room_fd(const link_t *self);
 void link_poll(link_t *self);
 bool link_has_next(link_t *self);
 /* Returns the next request, NULL if there is none; it runs until its REPLY. */
-request_t *link_next(link_t *self);
+link_request_t *link_next(link_t *self);
 /* Returns the next request if it is a comm message, NULL otherwise. The running
  * request stays what it is: it is a cell that awaits. */
-request_t *link_next_comm(link_t *self);
+link_request_t *link_next_comm(link_t *self);
 /* Returns the next answer to `request`'s question, NULL if there is none.
  * Answers to other requests are dropped. */
-request_t *link_next_input(link_t *self, uint64_t request);
+link_request_t *link_next_input(link_t *self, uint64_t request);
 /* Drops answers that came too late. */
 void link_clear_inputs(link_t *self);
 /* Returns a copy of the newest TOOLS, which the caller owns; NULL if no more
  * than `known` have come. *ret_count is how many came. */
-request_t *link_tools(link_t *self, uint64_t known, uint64_t *ret_count);
+link_request_t *link_tools(link_t *self, uint64_t known, uint64_t *ret_count);
 /* Waits for the next CALLED, which the caller owns; NULL in a forked child. */
-request_t *link_await_answer(link_t *self);
+link_request_t *link_await_answer(link_t *self);
 /* Attributes text of unknown origin to this request from now on. */
 void link_attribute(link_t *self, uint64_t request);
 uint64_t link_attributed(link_t *self);

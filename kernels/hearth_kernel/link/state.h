@@ -40,7 +40,7 @@ typedef struct {
     int requests_fd, inputs_fd; /* owned; readable if there are some */
     bool is_polling;            /* the taker of requests reads them itself */
     bool is_signalled;          /* requests_fd was written to */
-    request_t *tools;           /* owned; the newest TOOLS, or NULL */
+    link_request_t *tools;      /* owned; the newest TOOLS, or NULL */
     uint64_t tools_count;       /* TOOLS that came */
     uint64_t accepted;          /* the highest number of a request that came */
     uint64_t accepted_comm;     /* the same, for a comm message */

@@ -10,11 +10,12 @@ from typing import Iterator
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-pytest.register_assert_rewrite("contract", "desk", "web")
+pytest.register_assert_rewrite("contract", "workspace", "web")
 
-from desk import Desk  # noqa: E402
 from harness import Gateway  # noqa: E402
 from web import Kernel, Web  # noqa: E402
+
+from workspace import Workspace  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -30,17 +31,17 @@ def kernel(web: Web) -> Iterator[Kernel]:
 
 
 @pytest.fixture(scope="module")
-def desk(web: Web) -> Iterator[Desk]:
+def workspace(web: Web) -> Iterator[Workspace]:
     kernel = Kernel(web, web.create())
-    yield Desk(web, kernel)
+    yield Workspace(web, kernel)
     kernel.close()
 
 
 @pytest.fixture
-def empty(desk: Desk) -> Iterator[None]:
+def empty(workspace: Workspace) -> Iterator[None]:
     """Each test finds the workspace empty."""
     yield
-    for entry in desk.folder.iterdir():
+    for entry in workspace.folder.iterdir():
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         else:

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 from deadline import DEADLINE, wait_for
-from desk import Desk, refused
 from harness import Gateway
 from test_holding import held_bytes
 from web import Answer, Kernel, Web
+
+from workspace import Workspace, refused
 
 pytestmark = pytest.mark.usefixtures("empty")
 
@@ -23,12 +24,14 @@ CODED = base64.b64encode(BLOCK)  # of 4 MiB
 SMALL_MAX = 1 * MIB
 
 
-def put(desk: Desk, name: str, pieces: Iterator[bytes], size: int) -> Answer:
+def put(
+    workspace: Workspace, name: str, pieces: Iterator[bytes], size: int
+) -> Answer:
     """Piece by piece: the test need not have it in memory, either."""
-    connection = desk.web.connect()
+    connection = workspace.web.connect()
     try:
-        connection.putrequest("PUT", f"{desk.api}/{name}")
-        connection.putheader("Authorization", f"token {desk.web.token}")
+        connection.putrequest("PUT", f"{workspace.api}/{name}")
+        connection.putheader("Authorization", f"token {workspace.web.token}")
         connection.putheader("Content-Length", str(size))
         connection.endheaders()
         for piece in pieces:
@@ -47,7 +50,7 @@ def model(content_first: bool) -> tuple[bytes, bytes]:
 
 
 @pytest.mark.parametrize("kind", ["text", "notebook"])
-def test_contents(desk: Desk, kind: str) -> None:
+def test_contents(workspace: Workspace, kind: str) -> None:
     body: dict[str, object]
     if kind == "text":
         text = 'ä "quoted" \\ \n\x00 \U0001f600 ' * 100_000
@@ -64,9 +67,11 @@ def test_contents(desk: Desk, kind: str) -> None:
         json.dumps(body, ensure_ascii=False, indent=3).encode(),
     ):
         assert len(raw) > MIB
-        answer = put(desk, "new.ipynb", iter([raw]), len(raw))
+        answer = put(workspace, "new.ipynb", iter([raw]), len(raw))
         assert answer.status in (200, 201), answer
-        assert (desk.folder / "new.ipynb").read_bytes() == expected.encode()
+        assert (
+            workspace.folder / "new.ipynb"
+        ).read_bytes() == expected.encode()
 
 
 @pytest.mark.parametrize(
@@ -84,26 +89,26 @@ def test_contents(desk: Desk, kind: str) -> None:
     ],
 )
 def test_an_invalid_body_leaves_the_old_file(
-    desk: Desk, raw: bytes, words: str
+    workspace: Workspace, raw: bytes, words: str
 ) -> None:
-    (desk.folder / "old").write_text("old")
+    (workspace.folder / "old").write_text("old")
     body = raw.replace(b"%s", CODED)
-    assert words in refused(put(desk, "old", iter([body]), len(body)), 400)
-    assert (desk.folder / "old").read_text() == "old"
-    assert os.listdir(desk.folder) == ["old"]
+    assert words in refused(put(workspace, "old", iter([body]), len(body)), 400)
+    assert (workspace.folder / "old").read_text() == "old"
+    assert os.listdir(workspace.folder) == ["old"]
 
 
 def test_the_error_for_a_long_body_names_chunked_uploads(
-    desk: Desk,
+    workspace: Workspace,
 ) -> None:
     """Before any of it has come."""
-    message = refused(put(desk, "new", iter([]), 128 * MIB + 1), 413)
+    message = refused(put(workspace, "new", iter([]), 128 * MIB + 1), 413)
     assert "chunk 1, 2, ... and -1" in message
-    assert os.listdir(desk.folder) == []
+    assert os.listdir(workspace.folder) == []
 
 
 @pytest.fixture
-def small() -> Iterator[Desk]:
+def small() -> Iterator[Workspace]:
     """Start a gateway with http/body_max of one MiB: there is room for two
     bodies."""
     gateway = Gateway(
@@ -113,12 +118,12 @@ def small() -> Iterator[Desk]:
     gateway.start()
     web = Web.of(gateway)
     kernel = Kernel(web, web.create())
-    yield Desk(web, kernel)
+    yield Workspace(web, kernel)
     kernel.close()
     gateway.end()
 
 
-def test_all_files_that_come_have_a_bound(small: Desk) -> None:
+def test_all_files_that_come_have_a_bound(small: Workspace) -> None:
     before, behind = model(True)
     body = before + CODED[: SMALL_MAX // 2] + behind
     head = (

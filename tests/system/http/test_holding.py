@@ -10,9 +10,10 @@ from typing import Callable, Iterator
 
 import pytest
 from deadline import wait_for
-from desk import Desk
 from harness import Gateway
 from web import Answer, Closed, Kernel, Web
+
+from workspace import Workspace
 
 MIB = 1 << 20
 
@@ -56,7 +57,7 @@ def execute(kernel: Kernel, code: str) -> Answer:
     return kernel.web.post(f"/api/kernels/{kernel.id}/execute", {"code": code})
 
 
-def held_bytes(owner: Kernel | Desk) -> int:
+def held_bytes(owner: Kernel | Workspace) -> int:
     """Return the counted bytes that were received and not taken."""
     reported = owner.web.get("/metrics").body.decode()
     found = re.search(r"^hearth_http_held_bytes (\d+)$", reported, re.M)

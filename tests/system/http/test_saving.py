@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk import Desk, memory, refused
 from harness import Gateway
 from test_contents import KEYS
 from web import Answer, Kernel, Web
+
+from workspace import Workspace, memory, refused
 
 pytestmark = pytest.mark.usefixtures("empty")
 
@@ -52,38 +53,38 @@ def saved(answer: Answer, status: int = 200) -> dict[str, Any]:
     ],
 )
 @pytest.mark.parametrize("ascii_only", [True, False])
-def test_text(desk: Desk, content: str, ascii_only: bool) -> None:
+def test_text(workspace: Workspace, content: str, ascii_only: bool) -> None:
     raw = json.dumps(text(content), ensure_ascii=ascii_only).encode()
-    answer = desk.web.ask("PUT", f"{desk.api}/new.txt", raw=raw)
+    answer = workspace.web.ask("PUT", f"{workspace.api}/new.txt", raw=raw)
     model = saved(answer, 201)
     assert model["size"] == len(content.encode())
-    assert answer.headers["Location"] == f"{desk.api}/new.txt"
-    assert (desk.folder / "new.txt").read_bytes() == content.encode()
-    saved(desk.ask("PUT", "/new.txt", text("other")))
-    assert (desk.folder / "new.txt").read_text() == "other"
+    assert answer.headers["Location"] == f"{workspace.api}/new.txt"
+    assert (workspace.folder / "new.txt").read_bytes() == content.encode()
+    saved(workspace.ask("PUT", "/new.txt", text("other")))
+    assert (workspace.folder / "new.txt").read_text() == "other"
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 57, 58, 400_000, 1_000_001])
-def test_base64(desk: Desk, size: int) -> None:
+def test_base64(workspace: Workspace, size: int) -> None:
     data = os.urandom(size)
-    saved(desk.ask("PUT", "/data", binary(data)), 201)
-    assert (desk.folder / "data").read_bytes() == data
+    saved(workspace.ask("PUT", "/data", binary(data)), 201)
+    assert (workspace.folder / "data").read_bytes() == data
     plain = base64.b64encode(data).decode().replace("/", "\\/")
     raw = json.dumps(binary(b"")).replace('""', f'"{plain}"').encode()
-    saved(desk.web.ask("PUT", f"{desk.api}/data", raw=raw))
-    assert (desk.folder / "data").read_bytes() == data
+    saved(workspace.web.ask("PUT", f"{workspace.api}/data", raw=raw))
+    assert (workspace.folder / "data").read_bytes() == data
 
 
-def test_a_file_belongs_to_the_session(desk: Desk) -> None:
-    saved(desk.ask("PUT", "/mine", text("x")), 201)
-    got = desk.kernel.socket().value(
+def test_a_file_belongs_to_the_session(workspace: Workspace) -> None:
+    saved(workspace.ask("PUT", "/mine", text("x")), 201)
+    got = workspace.kernel.socket().value(
         "import os; (os.stat('mine').st_uid == os.getuid(), "
         "open('mine', 'a').write('y'))"
     )
     assert got == "(True, 1)"
 
 
-def test_notebooks(desk: Desk) -> None:
+def test_notebooks(workspace: Workspace) -> None:
     notebook = {
         "cells": [
             {
@@ -100,39 +101,39 @@ def test_notebooks(desk: Desk) -> None:
         "nbformat_minor": 5,
     }
     body = {"type": "notebook", "format": "json", "content": notebook}
-    model = saved(desk.ask("PUT", "/one.ipynb", body), 201)
+    model = saved(workspace.ask("PUT", "/one.ipynb", body), 201)
     assert model["type"] == "notebook"
-    written = (desk.folder / "one.ipynb").read_text()
+    written = (workspace.folder / "one.ipynb").read_text()
     assert written == json.dumps(notebook, indent=1) + "\n"
-    assert desk.get("/one.ipynb").json["content"] == notebook
+    assert workspace.get("/one.ipynb").json["content"] == notebook
 
 
-def test_notebooks_of_older_formats(desk: Desk) -> None:
+def test_notebooks_of_older_formats(workspace: Workspace) -> None:
     """JupyterLab would not show them: the error says what to do instead."""
     old = {"nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": []}]}
-    (desk.folder / "old.ipynb").write_text(json.dumps(old))
-    message = refused(desk.get("/old.ipynb"), 400)
+    (workspace.folder / "old.ipynb").write_text(json.dumps(old))
+    message = refused(workspace.get("/old.ipynb"), 400)
     assert "is of nbformat 3" in message
     assert "jupyter nbconvert --to notebook --inplace" in message
-    shown = desk.get("/old.ipynb?type=file")
+    shown = workspace.get("/old.ipynb?type=file")
     assert json.loads(shown.json["content"]) == old
-    assert desk.get("/old.ipynb?content=0").status == 200
-    assert desk.file("/old.ipynb").status == 200
+    assert workspace.get("/old.ipynb?content=0").status == 200
+    assert workspace.file("/old.ipynb").status == 200
 
 
-def test_folders(desk: Desk) -> None:
-    saved(desk.ask("PUT", "/folder", {"type": "directory"}), 201)
-    assert (desk.folder / "folder").is_dir()
-    saved(desk.ask("PUT", "/folder", {"type": "directory"}))
-    saved(desk.ask("PUT", "/folder/x", text("x")), 201)
-    refused(desk.ask("PUT", "/folder", text("x")), 400)
-    refused(desk.ask("PUT", "/none/x", text("x")), 404)
-    refused(desk.ask("PUT", "/none/x", {"type": "directory"}), 404)
+def test_folders(workspace: Workspace) -> None:
+    saved(workspace.ask("PUT", "/folder", {"type": "directory"}), 201)
+    assert (workspace.folder / "folder").is_dir()
+    saved(workspace.ask("PUT", "/folder", {"type": "directory"}))
+    saved(workspace.ask("PUT", "/folder/x", text("x")), 201)
+    refused(workspace.ask("PUT", "/folder", text("x")), 400)
+    refused(workspace.ask("PUT", "/none/x", text("x")), 404)
+    refused(workspace.ask("PUT", "/none/x", {"type": "directory"}), 404)
 
 
-def test_an_empty_body_is_an_empty_file(desk: Desk) -> None:
-    saved(desk.ask("PUT", "/new"), 201)
-    assert (desk.folder / "new").read_bytes() == b""
+def test_an_empty_body_is_an_empty_file(workspace: Workspace) -> None:
+    saved(workspace.ask("PUT", "/new"), 201)
+    assert (workspace.folder / "new").read_bytes() == b""
 
 
 @pytest.mark.parametrize(
@@ -162,133 +163,140 @@ def test_an_empty_body_is_an_empty_file(desk: Desk) -> None:
         (b'{"type":"notebook","content":{},"chunk":1}', "large file"),
     ],
 )
-def test_refused_saves(desk: Desk, body: bytes, word: str) -> None:
-    (desk.folder / "file").write_text("before")
-    answer = desk.web.ask("PUT", f"{desk.api}/file", raw=body)
+def test_refused_saves(workspace: Workspace, body: bytes, word: str) -> None:
+    (workspace.folder / "file").write_text("before")
+    answer = workspace.web.ask("PUT", f"{workspace.api}/file", raw=body)
     assert word in refused(answer, 400)
-    assert (desk.folder / "file").read_text() == "before"
-    assert desk.names() == ["file"]
+    assert (workspace.folder / "file").read_text() == "before"
+    assert workspace.names() == ["file"]
 
 
-def test_saved_cells_are_not_trusted(desk: Desk) -> None:
+def test_saved_cells_are_not_trusted(workspace: Workspace) -> None:
     """Jupyter Server would sign the notebook: there is no such store."""
-    (desk.folder / "x.ipynb").write_text("{}")
-    refused(desk.ask("POST", "/x.ipynb/trust"), 404)
-    assert desk.names() == ["x.ipynb"]
+    (workspace.folder / "x.ipynb").write_text("{}")
+    refused(workspace.ask("POST", "/x.ipynb/trust"), 404)
+    assert workspace.names() == ["x.ipynb"]
 
 
 # --- Chunks ---
 
 
-def test_chunked(gateway: Gateway, desk: Desk) -> None:
+def test_chunked(gateway: Gateway, workspace: Workspace) -> None:
     pieces = [os.urandom(1 << 20) for _ in range(40)]
     before = memory(gateway)
     for i, piece in enumerate(pieces[:-1], 1):
-        answer = desk.ask("PUT", "/big", binary(piece, chunk=i))
+        answer = workspace.ask("PUT", "/big", binary(piece, chunk=i))
         model = saved(answer, 201 if i == 1 else 200)
         assert model["size"] == i << 20
-        assert desk.names() == []
+        assert workspace.names() == []
     assert memory(gateway) - before < 24 << 20
-    model = saved(desk.ask("PUT", "/big", binary(pieces[-1], chunk=-1)))
+    model = saved(workspace.ask("PUT", "/big", binary(pieces[-1], chunk=-1)))
     assert model["size"] == 40 << 20
-    assert (desk.folder / "big").read_bytes() == b"".join(pieces)
+    assert (workspace.folder / "big").read_bytes() == b"".join(pieces)
 
 
-def test_chunks_out_of_order(desk: Desk) -> None:
-    assert "chunk 1" in refused(desk.ask("PUT", "/x", text("a", chunk=2)), 409)
-    refused(desk.ask("PUT", "/x", text("a", chunk=-1)), 409)
-    saved(desk.ask("PUT", "/x", text("a", chunk=1)), 201)
-    refused(desk.ask("PUT", "/x", text("b", chunk=3)), 409)
-    refused(desk.ask("PUT", "/x", text("b", chunk=2)), 409)
-    saved(desk.ask("PUT", "/x", text("a", chunk=1)), 201)
-    saved(desk.ask("PUT", "/x", text("b", chunk=1)), 201)
-    saved(desk.ask("PUT", "/x", text("c", chunk=2)))
-    saved(desk.ask("PUT", "/x", text("d", chunk=-1)))
-    assert (desk.folder / "x").read_text() == "bcd"
-
-
-def test_a_chunk_that_is_wrong_leaves_nothing(desk: Desk) -> None:
-    saved(desk.ask("PUT", "/x", binary(b"a", chunk=1)), 201)
-    refused(
-        desk.ask("PUT", "/x", {**binary(b"", chunk=2), "content": "!"}), 400
+def test_chunks_out_of_order(workspace: Workspace) -> None:
+    assert "chunk 1" in refused(
+        workspace.ask("PUT", "/x", text("a", chunk=2)), 409
     )
-    refused(desk.ask("PUT", "/x", binary(b"b", chunk=-1)), 409)
-    assert desk.names() == []
+    refused(workspace.ask("PUT", "/x", text("a", chunk=-1)), 409)
+    saved(workspace.ask("PUT", "/x", text("a", chunk=1)), 201)
+    refused(workspace.ask("PUT", "/x", text("b", chunk=3)), 409)
+    refused(workspace.ask("PUT", "/x", text("b", chunk=2)), 409)
+    saved(workspace.ask("PUT", "/x", text("a", chunk=1)), 201)
+    saved(workspace.ask("PUT", "/x", text("b", chunk=1)), 201)
+    saved(workspace.ask("PUT", "/x", text("c", chunk=2)))
+    saved(workspace.ask("PUT", "/x", text("d", chunk=-1)))
+    assert (workspace.folder / "x").read_text() == "bcd"
+
+
+def test_a_chunk_that_is_wrong_leaves_nothing(workspace: Workspace) -> None:
+    saved(workspace.ask("PUT", "/x", binary(b"a", chunk=1)), 201)
+    refused(
+        workspace.ask("PUT", "/x", {**binary(b"", chunk=2), "content": "!"}),
+        400,
+    )
+    refused(workspace.ask("PUT", "/x", binary(b"b", chunk=-1)), 409)
+    assert workspace.names() == []
 
 
 # --- POST, PATCH, DELETE ---
 
 
-def test_new_files_get_names(desk: Desk) -> None:
+def test_new_files_get_names(workspace: Workspace) -> None:
     for name in ("Untitled.ipynb", "Untitled1.ipynb"):
-        answer = desk.ask("POST", "", {"type": "notebook"})
+        answer = workspace.ask("POST", "", {"type": "notebook"})
         assert saved(answer, 201)["name"] == name
-        assert answer.headers["Location"] == f"{desk.api}/{name}"
-        content = desk.get(f"/{name}").json["content"]
+        assert answer.headers["Location"] == f"{workspace.api}/{name}"
+        content = workspace.get(f"/{name}").json["content"]
         assert (content["cells"], content["nbformat"]) == ([], 4)
     for name in ("untitled.txt", "untitled1.txt"):
-        answer = desk.ask("POST", "", {"type": "file", "ext": ".txt"})
+        answer = workspace.ask("POST", "", {"type": "file", "ext": ".txt"})
         assert saved(answer, 201)["name"] == name
-    assert saved(desk.ask("POST"), 201)["name"] == "untitled"
+    assert saved(workspace.ask("POST"), 201)["name"] == "untitled"
     for name in ("Untitled Folder", "Untitled Folder 1"):
-        answer = desk.ask("POST", "", {"type": "directory"})
+        answer = workspace.ask("POST", "", {"type": "directory"})
         assert saved(answer, 201)["name"] == name
-    answer = desk.ask("POST", "/Untitled%20Folder", {"ext": ".py"})
+    answer = workspace.ask("POST", "/Untitled%20Folder", {"ext": ".py"})
     assert saved(answer, 201)["path"] == (
-        f"{desk.path}/Untitled Folder/untitled.py"
+        f"{workspace.path}/Untitled Folder/untitled.py"
     )
     assert answer.headers["Location"].endswith("Untitled%20Folder/untitled.py")
-    refused(desk.ask("POST", "/untitled.txt", {}), 400)
-    refused(desk.ask("POST", "/none", {}), 404)
-    refused(desk.ask("POST", "", {"type": "x"}), 400)
-    refused(desk.ask("POST", "", {"type": "file", "ext": "/../x"}), 400)
+    refused(workspace.ask("POST", "/untitled.txt", {}), 400)
+    refused(workspace.ask("POST", "/none", {}), 404)
+    refused(workspace.ask("POST", "", {"type": "x"}), 400)
+    refused(workspace.ask("POST", "", {"type": "file", "ext": "/../x"}), 400)
 
 
-def test_copies(desk: Desk) -> None:
+def test_copies(workspace: Workspace) -> None:
     data = os.urandom(3_000_000)
-    (desk.folder / "x.tar.gz").write_bytes(data)
-    (desk.folder / "below").mkdir()
-    body = {"copy_from": f"{desk.path}/x.tar.gz"}
+    (workspace.folder / "x.tar.gz").write_bytes(data)
+    (workspace.folder / "below").mkdir()
+    body = {"copy_from": f"{workspace.path}/x.tar.gz"}
     for name in ("x-Copy1.tar.gz", "x-Copy2.tar.gz"):
-        assert saved(desk.ask("POST", "", body), 201)["name"] == name
-        assert (desk.folder / name).read_bytes() == data
-    again = {"copy_from": f"/{desk.path}/x-Copy2.tar.gz"}
-    made = saved(desk.ask("POST", "", again), 201)
+        assert saved(workspace.ask("POST", "", body), 201)["name"] == name
+        assert (workspace.folder / name).read_bytes() == data
+    again = {"copy_from": f"/{workspace.path}/x-Copy2.tar.gz"}
+    made = saved(workspace.ask("POST", "", again), 201)
     assert made["name"] == "x-Copy3.tar.gz"
-    made = saved(desk.ask("POST", "/below", body), 201)
-    assert made["path"] == f"{desk.path}/below/x.tar.gz"
+    made = saved(workspace.ask("POST", "/below", body), 201)
+    assert made["path"] == f"{workspace.path}/below/x.tar.gz"
     for other in ("none", "below"):
-        wrong = desk.ask("POST", "", {"copy_from": f"{desk.path}/{other}"})
+        wrong = workspace.ask(
+            "POST", "", {"copy_from": f"{workspace.path}/{other}"}
+        )
         assert wrong.status in (400, 404), wrong
-    recording = f"recordings/{desk.kernel.id}.ipynb"
-    refused(desk.ask("POST", "", {"copy_from": recording}), 400)
+    recording = f"recordings/{workspace.kernel.id}.ipynb"
+    refused(workspace.ask("POST", "", {"copy_from": recording}), 400)
 
 
 @pytest.fixture
-def other(web: Web) -> Iterator[Desk]:
+def other(web: Web) -> Iterator[Workspace]:
     """Another session's."""
     kernel = Kernel(web, web.create())
-    yield Desk(web, kernel)
+    yield Workspace(web, kernel)
     kernel.close()
 
 
 @pytest.mark.parametrize("size", [0, 1, 3_000_001])
-def test_copies_between_workspaces(desk: Desk, other: Desk, size: int) -> None:
+def test_copies_between_workspaces(
+    workspace: Workspace, other: Workspace, size: int
+) -> None:
     data = os.urandom(size)
     (other.folder / "x.bin").write_bytes(data)
-    (desk.folder / "below").mkdir()
+    (workspace.folder / "below").mkdir()
     body = {"copy_from": f"{other.path}/x.bin"}
     for below, name in (
         ("", "x.bin"),
         ("", "x-Copy1.bin"),
         ("/below", "x.bin"),
     ):
-        answer = desk.ask("POST", below, body)
-        assert saved(answer, 201)["path"] == f"{desk.path}{below}/{name}"
-        assert answer.headers["Location"] == f"{desk.api}{below}/{name}"
-        assert (desk.folder / below[1:] / name).read_bytes() == data
+        answer = workspace.ask("POST", below, body)
+        assert saved(answer, 201)["path"] == f"{workspace.path}{below}/{name}"
+        assert answer.headers["Location"] == f"{workspace.api}{below}/{name}"
+        assert (workspace.folder / below[1:] / name).read_bytes() == data
     assert sorted(other.names()) == ["x.bin"]
-    mine = desk.kernel.socket().value("open('x.bin', 'a').write('y')")
+    mine = workspace.kernel.socket().value("open('x.bin', 'a').write('y')")
     assert mine == "1"  # it is the session's own
 
 
@@ -304,18 +312,20 @@ def has_begun(pid: int, folder: Path) -> bool:
 
 
 def test_a_copy_whose_name_is_taken_meanwhile(
-    gateway: Gateway, desk: Desk, other: Desk
+    gateway: Gateway, workspace: Workspace, other: Workspace
 ) -> None:
     """It begins anew under the next one, with the first byte."""
-    taken = desk.folder / "x.bin"
+    taken = workspace.folder / "x.bin"
     body = {"copy_from": f"{other.path}/x.bin"}
     size = 4 << 20
     while True:  # it is stopped before its end, sooner or later
         data = os.urandom(size)
         (other.folder / "x.bin").write_bytes(data)
         with ThreadPoolExecutor() as pool:
-            copy = pool.submit(desk.ask, "POST", "", body)
-            while not copy.done() and not has_begun(gateway.pid, desk.folder):
+            copy = pool.submit(workspace.ask, "POST", "", body)
+            while not copy.done() and not has_begun(
+                gateway.pid, workspace.folder
+            ):
                 pass
             os.kill(gateway.pid, signal.SIGSTOP)
             try:
@@ -329,11 +339,13 @@ def test_a_copy_whose_name_is_taken_meanwhile(
         taken.unlink()
         size *= 2
     assert name == "x-Copy1.bin"
-    assert (desk.folder / name).read_bytes() == data
+    assert (workspace.folder / name).read_bytes() == data
     assert taken.read_text() == "first"
 
 
-def test_copies_of_missing_files(desk: Desk, other: Desk) -> None:
+def test_copies_of_missing_files(
+    workspace: Workspace, other: Workspace
+) -> None:
     (other.folder / "link").symlink_to("/etc/passwd")
     (other.folder / "folder").mkdir()
     (other.folder / ".hidden").write_text("x")
@@ -345,55 +357,55 @@ def test_copies_of_missing_files(desk: Desk, other: Desk) -> None:
         ("", 400),
     ):
         body = {"copy_from": f"{other.path}/{name}"}
-        refused(desk.ask("POST", "", body), status)
+        refused(workspace.ask("POST", "", body), status)
     unknown = "workspaces/00000000-0000-4000-8000-000000000000/x"
-    refused(desk.ask("POST", "", {"copy_from": unknown}), 404)
-    assert desk.names() == []
+    refused(workspace.ask("POST", "", {"copy_from": unknown}), 404)
+    assert workspace.names() == []
 
 
-def test_renaming(desk: Desk) -> None:
-    (desk.folder / "a").write_text("A")
-    (desk.folder / "b").write_text("B")
-    (desk.folder / "below").mkdir()
-    to = f"{desk.path}/below/c"
-    answer = desk.ask("PATCH", "/a", {"path": to})
+def test_renaming(workspace: Workspace) -> None:
+    (workspace.folder / "a").write_text("A")
+    (workspace.folder / "b").write_text("B")
+    (workspace.folder / "below").mkdir()
+    to = f"{workspace.path}/below/c"
+    answer = workspace.ask("PATCH", "/a", {"path": to})
     assert saved(answer)["path"] == to
-    assert answer.headers["Location"] == f"{desk.api}/below/c"
-    assert (desk.folder / "below" / "c").read_text() == "A"
-    refused(desk.ask("PATCH", "/b", {"path": to}), 409)
-    refused(desk.ask("PATCH", "/a", {"path": f"{desk.path}/d"}), 404)
+    assert answer.headers["Location"] == f"{workspace.api}/below/c"
+    assert (workspace.folder / "below" / "c").read_text() == "A"
+    refused(workspace.ask("PATCH", "/b", {"path": to}), 409)
+    refused(workspace.ask("PATCH", "/a", {"path": f"{workspace.path}/d"}), 404)
     for wrong in (
         {},
         {"path": "b"},
-        {"path": f"{desk.path}/../x"},
-        {"path": f"{desk.path}/.x"},
-        {"path": f"{desk.path}"},
+        {"path": f"{workspace.path}/../x"},
+        {"path": f"{workspace.path}/.x"},
+        {"path": f"{workspace.path}"},
         {"path": "recordings/x.ipynb"},
         {"path": "workspaces/00000000-0000-4000-8000-000000000000/b"},
     ):
-        refused(desk.ask("PATCH", "/b", wrong), 400)
-    assert (desk.folder / "b").read_text() == "B"
+        refused(workspace.ask("PATCH", "/b", wrong), 400)
+    assert (workspace.folder / "b").read_text() == "B"
 
 
-def test_deleting(desk: Desk) -> None:
-    (desk.folder / "file").write_text("x")
-    (desk.folder / "folder").mkdir()
-    (desk.folder / "folder" / "x").write_text("x")
-    assert desk.ask("DELETE", "/file").status == 204
-    refused(desk.ask("DELETE", "/file"), 404)
-    refused(desk.ask("DELETE", "/folder"), 400)
-    assert desk.ask("DELETE", "/folder/x").status == 204
-    assert desk.ask("DELETE", "/folder").status == 204
-    refused(desk.ask("DELETE"), 400)
-    assert desk.folder.is_dir()
+def test_deleting(workspace: Workspace) -> None:
+    (workspace.folder / "file").write_text("x")
+    (workspace.folder / "folder").mkdir()
+    (workspace.folder / "folder" / "x").write_text("x")
+    assert workspace.ask("DELETE", "/file").status == 204
+    refused(workspace.ask("DELETE", "/file"), 404)
+    refused(workspace.ask("DELETE", "/folder"), 400)
+    assert workspace.ask("DELETE", "/folder/x").status == 204
+    assert workspace.ask("DELETE", "/folder").status == 204
+    refused(workspace.ask("DELETE"), 400)
+    assert workspace.folder.is_dir()
 
 
-def test_tricks(desk: Desk, tmp_path: Path) -> None:
+def test_tricks(workspace: Workspace, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("the secret")
-    (desk.folder / "dir").symlink_to(tmp_path)
-    (desk.folder / "link").symlink_to(secret)
-    (desk.folder / "b").write_text("B")
+    (workspace.folder / "dir").symlink_to(tmp_path)
+    (workspace.folder / "link").symlink_to(secret)
+    (workspace.folder / "b").write_text("B")
     for below in (
         "/dir/new",
         "/../new",
@@ -405,104 +417,114 @@ def test_tricks(desk: Desk, tmp_path: Path) -> None:
         "/\\",
     ):
         for answer in (
-            desk.ask("PUT", below, text("x")),
-            desk.ask("PUT", below, {"type": "directory"}),
-            desk.ask("PATCH", below, {"path": f"{desk.path}/c"}),
-            desk.ask("DELETE", below),
-            desk.ask("POST", f"{below}/checkpoints"),
+            workspace.ask("PUT", below, text("x")),
+            workspace.ask("PUT", below, {"type": "directory"}),
+            workspace.ask("PATCH", below, {"path": f"{workspace.path}/c"}),
+            workspace.ask("DELETE", below),
+            workspace.ask("POST", f"{below}/checkpoints"),
         ):
             assert answer.status in (400, 403, 404), (below, answer)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["secret"]
     # A link is replaced, not followed.
-    saved(desk.ask("PUT", "/link", text("mine")))
+    saved(workspace.ask("PUT", "/link", text("mine")))
     assert secret.read_text() == "the secret"
-    assert not (desk.folder / "link").is_symlink()
-    refused(desk.ask("PATCH", "/dir/secret", {"path": f"{desk.path}/c"}), 400)
-    refused(desk.ask("PATCH", "/b", {"path": f"{desk.path}/dir/c"}), 400)
-    refused(desk.ask("POST", "", {"copy_from": f"{desk.path}/dir/secret"}), 400)
+    assert not (workspace.folder / "link").is_symlink()
+    refused(
+        workspace.ask("PATCH", "/dir/secret", {"path": f"{workspace.path}/c"}),
+        400,
+    )
+    refused(
+        workspace.ask("PATCH", "/b", {"path": f"{workspace.path}/dir/c"}), 400
+    )
+    refused(
+        workspace.ask(
+            "POST", "", {"copy_from": f"{workspace.path}/dir/secret"}
+        ),
+        400,
+    )
 
 
 # --- Checkpoints ---
 
 
-def test_checkpoints(desk: Desk) -> None:
+def test_checkpoints(workspace: Workspace) -> None:
     def listed(below: str = "/file") -> list[str]:
-        found = desk.get(f"{below}/checkpoints")
+        found = workspace.get(f"{below}/checkpoints")
         assert found.status == 200, found
         return [one["id"] for one in found.json]
 
-    (desk.folder / "file").write_text("first")
+    (workspace.folder / "file").write_text("first")
     assert listed() == []
-    refused(desk.ask("POST", "/file/checkpoints/checkpoint"), 404)
-    refused(desk.ask("DELETE", "/file/checkpoints/checkpoint"), 404)
-    answer = desk.ask("POST", "/file/checkpoints")
+    refused(workspace.ask("POST", "/file/checkpoints/checkpoint"), 404)
+    refused(workspace.ask("DELETE", "/file/checkpoints/checkpoint"), 404)
+    answer = workspace.ask("POST", "/file/checkpoints")
     assert answer.status == 201
     assert set(answer.json) == {"id", "last_modified"}
     location = answer.headers["Location"]
-    assert location == f"{desk.api}/file/checkpoints/checkpoint"
+    assert location == f"{workspace.api}/file/checkpoints/checkpoint"
     assert listed() == ["checkpoint"]
-    (desk.folder / "file").write_text("second")
-    assert desk.web.post(location).status == 204
-    assert (desk.folder / "file").read_text() == "first"
-    (desk.folder / "file").write_text("third")
-    assert desk.ask("POST", "/file/checkpoints").status == 201
-    (desk.folder / "file").unlink()
-    assert desk.web.post(location).status == 204
-    assert (desk.folder / "file").read_text() == "third"
-    assert desk.web.ask("DELETE", location).status == 204
+    (workspace.folder / "file").write_text("second")
+    assert workspace.web.post(location).status == 204
+    assert (workspace.folder / "file").read_text() == "first"
+    (workspace.folder / "file").write_text("third")
+    assert workspace.ask("POST", "/file/checkpoints").status == 201
+    (workspace.folder / "file").unlink()
+    assert workspace.web.post(location).status == 204
+    assert (workspace.folder / "file").read_text() == "third"
+    assert workspace.web.ask("DELETE", location).status == 204
     assert listed() == []
-    refused(desk.ask("POST", "/none/checkpoints"), 404)
-    refused(desk.ask("POST", "/checkpoints"), 400)
-    refused(desk.ask("POST", "/file/checkpoints/other"), 404)
+    refused(workspace.ask("POST", "/none/checkpoints"), 404)
+    refused(workspace.ask("POST", "/checkpoints"), 400)
+    refused(workspace.ask("POST", "/file/checkpoints/other"), 404)
 
 
-def test_checkpoints_go_with_their_files(desk: Desk) -> None:
-    (desk.folder / "a").mkdir()
-    (desk.folder / "a" / "x").write_text("first")
-    assert desk.ask("POST", "/a/x/checkpoints").status == 201
-    saved(desk.ask("PATCH", "/a", {"path": f"{desk.path}/b"}))
-    (desk.folder / "b" / "x").write_text("second")
-    assert desk.get("/a/x/checkpoints").json == []
-    assert desk.ask("POST", "/b/x/checkpoints/checkpoint").status == 204
-    assert (desk.folder / "b" / "x").read_text() == "first"
-    assert desk.ask("DELETE", "/b/x").status == 204
-    (desk.folder / "b" / "x").write_text("another")
-    assert desk.get("/b/x/checkpoints").json == []
+def test_checkpoints_go_with_their_files(workspace: Workspace) -> None:
+    (workspace.folder / "a").mkdir()
+    (workspace.folder / "a" / "x").write_text("first")
+    assert workspace.ask("POST", "/a/x/checkpoints").status == 201
+    saved(workspace.ask("PATCH", "/a", {"path": f"{workspace.path}/b"}))
+    (workspace.folder / "b" / "x").write_text("second")
+    assert workspace.get("/a/x/checkpoints").json == []
+    assert workspace.ask("POST", "/b/x/checkpoints/checkpoint").status == 204
+    assert (workspace.folder / "b" / "x").read_text() == "first"
+    assert workspace.ask("DELETE", "/b/x").status == 204
+    (workspace.folder / "b" / "x").write_text("another")
+    assert workspace.get("/b/x/checkpoints").json == []
     # Where a file was there is a folder now, and the other way round.
-    assert desk.ask("POST", "/b/x/checkpoints").status == 201
-    (desk.folder / "b" / "x").unlink()
-    (desk.folder / "b" / "x").mkdir()
-    (desk.folder / "b" / "x" / "y").write_text("y")
-    assert desk.ask("POST", "/b/x/y/checkpoints").status == 201
-    (desk.folder / "b" / "x" / "y").unlink()
-    (desk.folder / "b" / "x").rmdir()
-    (desk.folder / "b" / "x").write_text("x")
-    assert desk.ask("POST", "/b/x/checkpoints").status == 201
+    assert workspace.ask("POST", "/b/x/checkpoints").status == 201
+    (workspace.folder / "b" / "x").unlink()
+    (workspace.folder / "b" / "x").mkdir()
+    (workspace.folder / "b" / "x" / "y").write_text("y")
+    assert workspace.ask("POST", "/b/x/y/checkpoints").status == 201
+    (workspace.folder / "b" / "x" / "y").unlink()
+    (workspace.folder / "b" / "x").rmdir()
+    (workspace.folder / "b" / "x").write_text("x")
+    assert workspace.ask("POST", "/b/x/checkpoints").status == 201
 
 
-def test_checkpoints_are_out_of_reach(desk: Desk) -> None:
-    (desk.folder / "file").write_text("content of the checkpoint")
-    assert desk.ask("POST", "/file/checkpoints").status == 201
-    found = list(desk.folder.parent.glob("**/checkpoints/file"))
+def test_checkpoints_are_out_of_reach(workspace: Workspace) -> None:
+    (workspace.folder / "file").write_text("content of the checkpoint")
+    assert workspace.ask("POST", "/file/checkpoints").status == 201
+    found = list(workspace.folder.parent.glob("**/checkpoints/file"))
     assert len(found) == 1
-    assert desk.folder not in found[0].parents
+    assert workspace.folder not in found[0].parents
     assert (
-        desk.kernel.socket().value(
+        workspace.kernel.socket().value(
             f"import os; os.path.exists({str(found[0])!r})"
         )
         == "False"
     )
     # The entries in their place lead nowhere.
-    (desk.folder / "file").unlink()
-    (desk.folder / "file").symlink_to("/etc/passwd")
-    refused(desk.ask("POST", "/file/checkpoints"), 400)
+    (workspace.folder / "file").unlink()
+    (workspace.folder / "file").symlink_to("/etc/passwd")
+    refused(workspace.ask("POST", "/file/checkpoints"), 400)
 
 
 # --- Bounds ---
 
 
 @pytest.fixture
-def narrow() -> Iterator[Desk]:
+def narrow() -> Iterator[Workspace]:
     """A workspace with little room."""
     gateway = Gateway(
         "--set",
@@ -513,51 +535,51 @@ def narrow() -> Iterator[Desk]:
     try:
         web = Web.of(gateway.start())
         kernel = Kernel(web, web.create())
-        yield Desk(web, kernel)
+        yield Workspace(web, kernel)
         kernel.close()
     finally:
         gateway.end()
 
 
-def test_full_workspaces(narrow: Desk) -> None:
-    desk = narrow
-    saved(desk.ask("PUT", "/small", text("x" * 1000)), 201)
-    message = refused(desk.ask("PUT", "/big", text("x" * 2_000_000)), 507)
+def test_full_workspaces(narrow: Workspace) -> None:
+    workspace = narrow
+    saved(workspace.ask("PUT", "/small", text("x" * 1000)), 201)
+    message = refused(workspace.ask("PUT", "/big", text("x" * 2_000_000)), 507)
     assert "may hold 1048576" in message
-    assert desk.names() == ["small"]
-    saved(desk.ask("PUT", "/chunk", text("x" * 600_000, chunk=1)), 201)
-    refused(desk.ask("PUT", "/chunk", text("x" * 600_000, chunk=2)), 507)
-    assert desk.names() == ["small"]
-    huge = Kernel(desk.web, desk.web.create())
-    source = Desk(desk.web, huge)
+    assert workspace.names() == ["small"]
+    saved(workspace.ask("PUT", "/chunk", text("x" * 600_000, chunk=1)), 201)
+    refused(workspace.ask("PUT", "/chunk", text("x" * 600_000, chunk=2)), 507)
+    assert workspace.names() == ["small"]
+    huge = Kernel(workspace.web, workspace.web.create())
+    source = Workspace(workspace.web, huge)
     (source.folder / "a").write_bytes(b"x" * 2_000_000)
     body = {"copy_from": f"{source.path}/a"}
-    refused(desk.ask("POST", "", body), 507)
-    assert desk.names() == ["small"]
+    refused(workspace.ask("POST", "", body), 507)
+    assert workspace.names() == ["small"]
     huge.close()
-    saved(desk.ask("PUT", "/middle", text("x" * 70_000)), 201)
-    message = refused(desk.ask("POST", "/middle/checkpoints"), 507)
+    saved(workspace.ask("PUT", "/middle", text("x" * 70_000)), 201)
+    message = refused(workspace.ask("POST", "/middle/checkpoints"), 507)
     assert "checkpoint_bytes" in message
     for name in ("a", "b", "c", "d"):
-        saved(desk.ask("PUT", f"/{name}", text("x" * 25_000)), 201)
+        saved(workspace.ask("PUT", f"/{name}", text("x" * 25_000)), 201)
     for name in ("a", "b"):
-        assert desk.ask("POST", f"/{name}/checkpoints").status == 201
-    refused(desk.ask("POST", "/c/checkpoints"), 507)
+        assert workspace.ask("POST", f"/{name}/checkpoints").status == 201
+    refused(workspace.ask("POST", "/c/checkpoints"), 507)
     # Those whose file the session removed make room.
-    (desk.folder / "a").unlink()
-    assert desk.ask("POST", "/c/checkpoints").status == 201
-    assert desk.get("/a/checkpoints").json == []
+    (workspace.folder / "a").unlink()
+    assert workspace.ask("POST", "/c/checkpoints").status == 201
+    assert workspace.get("/a/checkpoints").json == []
 
 
-def test_scopes_are_required(gateway: Gateway, desk: Desk) -> None:
+def test_scopes_are_required(gateway: Gateway, workspace: Workspace) -> None:
     def holder(scopes: str) -> Web:
         made = gateway.json("token", "create", "--json", "-s", scopes, "t")
-        return desk.web.with_token(made["token"])
+        return workspace.web.with_token(made["token"])
 
-    path = f"{desk.api}/file"
+    path = f"{workspace.api}/file"
     assert holder("files").ask("PUT", path, text("x")).status == 201
     for method in ("PUT", "PATCH", "DELETE", "POST"):
         answer = holder("observe,execute").ask(method, path, text("x"))
         assert "files" in refused(answer, 403)
-        assert desk.web.with_token(None).ask(method, path).status == 401
+        assert workspace.web.with_token(None).ask(method, path).status == 401
     assert holder("files").ask("DELETE", path).status == 204

@@ -11,10 +11,11 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
-from desk import Desk, memory, refused
 from harness import Gateway
 from test_contents import KEYS
 from web import STAMP, Web
+
+from workspace import Workspace, memory, refused
 
 pytestmark = pytest.mark.usefixtures("empty")
 
@@ -22,77 +23,79 @@ pytestmark = pytest.mark.usefixtures("empty")
 # --- What is there ---
 
 
-def test_workspaces_of_live_sessions(desk: Desk) -> None:
-    listed = desk.web.get("/api/contents/workspaces")
+def test_workspaces_of_live_sessions(workspace: Workspace) -> None:
+    listed = workspace.web.get("/api/contents/workspaces")
     assert listed.status == 200
-    assert desk.path in [entry["path"] for entry in listed.json["content"]]
+    assert workspace.path in [entry["path"] for entry in listed.json["content"]]
     assert all(set(entry) == KEYS for entry in listed.json["content"])
     assert {entry["type"] for entry in listed.json["content"]} == {"directory"}
 
 
-def test_files_written_by_a_cell_are_listed(desk: Desk) -> None:
-    desk.kernel.socket().run(
+def test_files_written_by_a_cell_are_listed(workspace: Workspace) -> None:
+    workspace.kernel.socket().run(
         "import os\n"
         "os.mkdir('results')\n"
         "open('results/table.csv', 'w').write('a,b\\n1,2\\n')\n"
         "open('results/mean.txt', 'w').write('1.5')\n"
         "open('.hidden', 'w').write('not shown')\n"
     )
-    root = desk.get().json
+    root = workspace.get().json
     assert set(root) == KEYS
-    assert (root["type"], root["path"]) == ("directory", desk.path)
+    assert (root["type"], root["path"]) == ("directory", workspace.path)
     assert [entry["name"] for entry in root["content"]] == ["results"]
     assert root["content"][0]["content"] is None
-    folder = desk.get("/results").json
-    assert folder["path"] == f"{desk.path}/results"
+    folder = workspace.get("/results").json
+    assert folder["path"] == f"{workspace.path}/results"
     assert {entry["path"] for entry in folder["content"]} == {
-        f"{desk.path}/results/table.csv",
-        f"{desk.path}/results/mean.txt",
+        f"{workspace.path}/results/table.csv",
+        f"{workspace.path}/results/mean.txt",
     }
     assert all(set(entry) == KEYS for entry in folder["content"])
-    assert desk.get("/results?content=0").json["content"] is None
-    file = desk.get("/results/table.csv").json
+    assert workspace.get("/results?content=0").json["content"] is None
+    file = workspace.get("/results/table.csv").json
     assert set(file) == KEYS
     assert (file["type"], file["format"]) == ("file", "text")
     assert (file["content"], file["size"]) == ("a,b\n1,2\n", 8)
     assert (file["mimetype"], file["writable"]) == ("text/csv", True)
     assert STAMP.fullmatch(file["last_modified"])
-    bare = desk.get("/results/table.csv?content=0").json
+    bare = workspace.get("/results/table.csv?content=0").json
     assert (bare["content"], bare["format"], bare["size"]) == (None, None, 8)
 
 
-def test_formats(desk: Desk) -> None:
+def test_formats(workspace: Workspace) -> None:
     text = 'ä "quoted" \\ \n\t\x01\x7f \U0001f600'
-    (desk.folder / "text").write_text(text)
+    (workspace.folder / "text").write_text(text)
     data = bytes(range(256)) * 3
-    (desk.folder / "data.png").write_bytes(data)
-    assert desk.get("/text").json["content"] == text
-    assert desk.get("/text").json["mimetype"] == "text/plain"
-    forced = desk.get("/text?format=base64").json
+    (workspace.folder / "data.png").write_bytes(data)
+    assert workspace.get("/text").json["content"] == text
+    assert workspace.get("/text").json["mimetype"] == "text/plain"
+    forced = workspace.get("/text?format=base64").json
     assert base64.decodebytes(forced["content"].encode()) == text.encode()
     assert forced["format"] == "base64"
-    model = desk.get("/data.png").json
+    model = workspace.get("/data.png").json
     assert (model["format"], model["mimetype"]) == ("base64", "image/png")
     assert model["content"] == base64.encodebytes(data).decode()
-    answer = desk.get("/data.png?format=text")
+    answer = workspace.get("/data.png?format=text")
     refused(answer, 400)
     assert answer.json["reason"] == "bad format"
-    (desk.folder / "none").write_bytes(b"")
-    assert desk.get("/none").json["content"] == ""
-    assert desk.get("/none?format=base64").json["content"] == ""
+    (workspace.folder / "none").write_bytes(b"")
+    assert workspace.get("/none").json["content"] == ""
+    assert workspace.get("/none?format=base64").json["content"] == ""
 
 
-def test_hashes(desk: Desk) -> None:
+def test_hashes(workspace: Workspace) -> None:
     data = os.urandom(700_001)
-    (desk.folder / "data").write_bytes(data)
+    (workspace.folder / "data").write_bytes(data)
     for wish in ("hash=1", "hash=1&content=0", "hash=1&format=base64"):
-        model = desk.get(f"/data?{wish}").json
+        model = workspace.get(f"/data?{wish}").json
         assert model["hash"] == hashlib.sha256(data).hexdigest()
         assert model["hash_algorithm"] == "sha256"
-    assert desk.get("/data").json["hash"] is None
+    assert workspace.get("/data").json["hash"] is None
 
 
-def test_a_notebook_that_a_kernel_wrote_is_not_trusted(desk: Desk) -> None:
+def test_a_notebook_that_a_kernel_wrote_is_not_trusted(
+    workspace: Workspace,
+) -> None:
     cell = {"cell_type": "code", "source": "", "outputs": []}
     claims = {"metadata": {"trusted": True, "tags": ["a"]}}
     notebook = {
@@ -101,14 +104,14 @@ def test_a_notebook_that_a_kernel_wrote_is_not_trusted(desk: Desk) -> None:
         "nbformat": 4,
         "nbformat_minor": 4,
     }
-    (desk.folder / "evil.ipynb").write_text(json.dumps(notebook))
-    cells = desk.get("/evil.ipynb").json["content"]["cells"]
+    (workspace.folder / "evil.ipynb").write_text(json.dumps(notebook))
+    cells = workspace.get("/evil.ipynb").json["content"]["cells"]
     assert [cell["metadata"] for cell in cells] == [
         {"trusted": False, "tags": ["a"]}
     ] * 3
 
 
-def test_notebooks(desk: Desk) -> None:
+def test_notebooks(workspace: Workspace) -> None:
     notebook = {
         "cells": [
             {"cell_type": "markdown", "metadata": {}, "source": ["a\n", "b"]}
@@ -117,12 +120,12 @@ def test_notebooks(desk: Desk) -> None:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    (desk.folder / "one.ipynb").write_text(json.dumps(notebook, indent=1))
-    model = desk.get("/one.ipynb").json
+    (workspace.folder / "one.ipynb").write_text(json.dumps(notebook, indent=1))
+    model = workspace.get("/one.ipynb").json
     assert (model["type"], model["format"]) == ("notebook", "json")
     assert model["content"] == notebook
     assert model["mimetype"] is None
-    as_file = desk.get("/one.ipynb?type=file").json
+    as_file = workspace.get("/one.ipynb?type=file").json
     assert (as_file["type"], as_file["format"]) == ("file", "text")
     assert json.loads(as_file["content"]) == notebook
 
@@ -131,44 +134,44 @@ def test_notebooks(desk: Desk) -> None:
     "text",
     [b"", b"{", b"[]", b'{"a":1}x', b'{"a":\xff}', b'{"\xff":1}', b'{"a":01}'],
 )
-def test_invalid_notebooks(desk: Desk, text: bytes) -> None:
-    (desk.folder / "broken.ipynb").write_bytes(text)
-    assert "Unreadable" in refused(desk.get("/broken.ipynb"), 400)
-    assert desk.get("/broken.ipynb?type=file").status == 200
-    assert desk.get("/broken.ipynb?content=0").json["type"] == "notebook"
+def test_invalid_notebooks(workspace: Workspace, text: bytes) -> None:
+    (workspace.folder / "broken.ipynb").write_bytes(text)
+    assert "Unreadable" in refused(workspace.get("/broken.ipynb"), 400)
+    assert workspace.get("/broken.ipynb?type=file").status == 200
+    assert workspace.get("/broken.ipynb?content=0").json["type"] == "notebook"
 
 
-def test_types_that_do_not_fit(desk: Desk) -> None:
-    (desk.folder / "file").write_text("x")
-    (desk.folder / "folder").mkdir()
+def test_types_that_do_not_fit(workspace: Workspace) -> None:
+    (workspace.folder / "file").write_text("x")
+    (workspace.folder / "folder").mkdir()
     for below in ("/file?type=directory", "/folder?type=file"):
-        answer = desk.get(below)
+        answer = workspace.get(below)
         refused(answer, 400)
         assert answer.json["reason"] == "bad type"
     for query in ("type=x", "format=x", "content=2", "hash=x"):
-        refused(desk.get(f"/file?{query}"), 400)
+        refused(workspace.get(f"/file?{query}"), 400)
 
 
-def test_a_long_folder(desk: Desk) -> None:
+def test_a_long_folder(workspace: Workspace) -> None:
     names = [f"file-{i:04}" for i in range(2500)]
     for name in names:
-        (desk.folder / name).touch()
-    assert desk.names() == names
+        (workspace.folder / name).touch()
+    assert workspace.names() == names
 
 
 # --- Whatever the session made of it ---
 
 
-def test_tricks(desk: Desk, tmp_path: Path) -> None:
+def test_tricks(workspace: Workspace, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("the secret")
-    (desk.folder / "link").symlink_to(secret)
-    (desk.folder / "dir").symlink_to(tmp_path)
-    os.mkfifo(desk.folder / "fifo")
-    (desk.folder / "one").write_text("x")
-    os.link(desk.folder / "one", desk.folder / "two")
-    (desk.folder / ".secret").write_text("the secret")
-    assert desk.names() == ["one", "two"]
+    (workspace.folder / "link").symlink_to(secret)
+    (workspace.folder / "dir").symlink_to(tmp_path)
+    os.mkfifo(workspace.folder / "fifo")
+    (workspace.folder / "one").write_text("x")
+    os.link(workspace.folder / "one", workspace.folder / "two")
+    (workspace.folder / ".secret").write_text("the secret")
+    assert workspace.names() == ["one", "two"]
     for below in (
         "/link",
         "/dir/secret",
@@ -186,28 +189,30 @@ def test_tricks(desk: Desk, tmp_path: Path) -> None:
         "/" + "a" * 300,
         "/" + "a/" * 2100,
     ):
-        for answer in (desk.get(below), desk.file(below)):
+        for answer in (workspace.get(below), workspace.file(below)):
             assert answer.status in (400, 404), (below, answer)
             assert b"the secret" not in answer.body
             assert b"root:" not in answer.body
     for below in ("/one", "/two"):
-        answer = desk.get(below)
+        answer = workspace.get(below)
         assert "hard links" in refused(answer, 400)
         assert answer.json["ename"] == "PathRefused"
-        assert desk.get(f"{below}?content=0").status == 200
-    assert desk.web.get(f"/api/contents/{desk.path}/%ff").status == 400
+        assert workspace.get(f"{below}?content=0").status == 200
+    assert (
+        workspace.web.get(f"/api/contents/{workspace.path}/%ff").status == 400
+    )
 
 
-def test_names_that_are_no_text(desk: Desk) -> None:
+def test_names_that_are_no_text(workspace: Workspace) -> None:
     raw = b"a\xffb\\c \xe2\x80\xae\n"
-    with open(os.path.join(os.fsencode(desk.folder), raw), "wb") as file:
+    with open(os.path.join(os.fsencode(workspace.folder), raw), "wb") as file:
         file.write(b"inside")
-    (entry,) = desk.get().json["content"]
+    (entry,) = workspace.get().json["content"]
     assert entry["name"] == "a\\xffb\\\\c \\xe2\\x80\\xae\\x0a"
     quoted = "/" + urllib.parse.quote(entry["name"])
-    model = desk.get(quoted).json
+    model = workspace.get(quoted).json
     assert (model["content"], model["path"]) == ("inside", entry["path"])
-    answer = desk.file(quoted)
+    answer = workspace.file(quoted)
     assert answer.body == b"inside"
     assert "\n" not in answer.headers["Content-Disposition"]
 
@@ -222,10 +227,10 @@ def test_an_unknown_session(web: Web) -> None:
 # --- Downloads ---
 
 
-def test_downloads(desk: Desk) -> None:
+def test_downloads(workspace: Workspace) -> None:
     data = os.urandom(1_000_003)
-    (desk.folder / 'my "ä".bin').write_bytes(data)
-    answer = desk.file("/my%20%22%C3%A4%22.bin")
+    (workspace.folder / 'my "ä".bin').write_bytes(data)
+    answer = workspace.file("/my%20%22%C3%A4%22.bin")
     assert answer.status == 200
     assert answer.body == data
     assert answer.headers["Content-Length"] == str(len(data))
@@ -237,15 +242,17 @@ def test_downloads(desk: Desk) -> None:
     assert "sandbox" in answer.headers["Content-Security-Policy"]
     assert answer.headers["Accept-Ranges"] == "bytes"
     assert answer.headers["Last-Modified"].endswith("GMT")
-    head = desk.web.ask("HEAD", f"/files/{desk.path}/my%20%22%C3%A4%22.bin")
+    head = workspace.web.ask(
+        "HEAD", f"/files/{workspace.path}/my%20%22%C3%A4%22.bin"
+    )
     assert (head.status, head.body) == (200, b"")
     assert head.headers["Content-Length"] == str(len(data))
 
 
-def test_html_is_served_as_a_download(desk: Desk) -> None:
+def test_html_is_served_as_a_download(workspace: Workspace) -> None:
     for name in ("x.html", "x.svg", "x.js", "x.xml", "x.HTML"):
-        (desk.folder / name).write_text("<script>alert(1)</script>")
-        answer = desk.file(f"/{name}")
+        (workspace.folder / name).write_text("<script>alert(1)</script>")
+        answer = workspace.file(f"/{name}")
         assert answer.headers["Content-Type"] == "text/plain"
         assert answer.headers["Content-Disposition"].startswith("attachment")
         assert "sandbox" in answer.headers["Content-Security-Policy"]
@@ -262,24 +269,24 @@ def test_html_is_served_as_a_download(desk: Desk) -> None:
         ("bytes=599999-9999999", 599_999, 600_000),
     ],
 )
-def test_ranges(desk: Desk, asked: str, start: int, end: int) -> None:
+def test_ranges(workspace: Workspace, asked: str, start: int, end: int) -> None:
     data = os.urandom(600_000)
-    (desk.folder / "data").write_bytes(data)
-    answer = desk.file("/data", Range=asked)
+    (workspace.folder / "data").write_bytes(data)
+    answer = workspace.file("/data", Range=asked)
     assert answer.status == 206
     assert answer.body == data[start:end]
     assert answer.headers["Content-Range"] == f"bytes {start}-{end - 1}/600000"
     tag = answer.headers["ETag"]
-    again = desk.file("/data", Range=asked, If_Range=tag)
+    again = workspace.file("/data", Range=asked, If_Range=tag)
     assert again.status == 206
-    other = desk.file("/data", Range=asked, If_Range='"other"')
+    other = workspace.file("/data", Range=asked, If_Range='"other"')
     assert (other.status, other.body) == (200, data)
 
 
-def test_invalid_ranges(desk: Desk) -> None:
-    (desk.folder / "data").write_bytes(b"0123456789")
+def test_invalid_ranges(workspace: Workspace) -> None:
+    (workspace.folder / "data").write_bytes(b"0123456789")
     for asked in ("bytes=10-", "bytes=99-100", "bytes=-0"):
-        answer = desk.file("/data", Range=asked)
+        answer = workspace.file("/data", Range=asked)
         refused(answer, 416)
         assert answer.headers["Content-Range"] == "bytes */10"
     for asked in (
@@ -290,23 +297,25 @@ def test_invalid_ranges(desk: Desk) -> None:
         "bytes=",
         "bytes=99999999999999999999-",
     ):
-        assert desk.file("/data", Range=asked).body == b"0123456789"
+        assert workspace.file("/data", Range=asked).body == b"0123456789"
 
 
-def test_a_big_file_takes_no_memory(gateway: Gateway, desk: Desk) -> None:
+def test_a_big_file_takes_no_memory(
+    gateway: Gateway, workspace: Workspace
+) -> None:
     """A sparse file of 3 GiB, read slowly and by ranges."""
     size = 3 << 30
-    with open(desk.folder / "big", "wb") as file:
+    with open(workspace.folder / "big", "wb") as file:
         file.truncate(size)
         file.seek(size - 3)
         file.write(b"end")
-    assert desk.file("/big", Range="bytes=-5").body == b"\0\0end"
+    assert workspace.file("/big", Range="bytes=-5").body == b"\0\0end"
     before = memory(gateway)
-    connection = desk.web.connect()
+    connection = workspace.web.connect()
     connection.request(
         "GET",
-        f"/files/{desk.path}/big",
-        headers={"Authorization": f"token {desk.web.token}"},
+        f"/files/{workspace.path}/big",
+        headers={"Authorization": f"token {workspace.web.token}"},
     )
     response = connection.getresponse()
     assert int(response.headers["Content-Length"]) == size
@@ -317,14 +326,14 @@ def test_a_big_file_takes_no_memory(gateway: Gateway, desk: Desk) -> None:
     connection.close()
 
 
-def test_a_file_that_changes_ends_the_answer(desk: Desk) -> None:
-    path = desk.folder / "data"
+def test_a_file_that_changes_ends_the_answer(workspace: Workspace) -> None:
+    path = workspace.folder / "data"
     path.write_bytes(b"x" * (64 << 20))
-    connection = desk.web.connect()
+    connection = workspace.web.connect()
     connection.request(
         "GET",
-        f"/files/{desk.path}/data",
-        headers={"Authorization": f"token {desk.web.token}"},
+        f"/files/{workspace.path}/data",
+        headers={"Authorization": f"token {workspace.web.token}"},
     )
     response = connection.getresponse()
     response.read(1 << 20)
@@ -338,18 +347,22 @@ def test_a_file_that_changes_ends_the_answer(desk: Desk) -> None:
 # --- Who may ---
 
 
-def test_scopes_are_required(gateway: Gateway, desk: Desk) -> None:
-    (desk.folder / "file").write_text("x")
+def test_scopes_are_required(gateway: Gateway, workspace: Workspace) -> None:
+    (workspace.folder / "file").write_text("x")
 
     def holder(scopes: str) -> Web:
         made = gateway.json("token", "create", "--json", "-s", scopes, "t")
-        return desk.web.with_token(made["token"])
+        return workspace.web.with_token(made["token"])
 
-    for path in (desk.api, f"{desk.api}/file", f"/files/{desk.path}/file"):
+    for path in (
+        workspace.api,
+        f"{workspace.api}/file",
+        f"/files/{workspace.path}/file",
+    ):
         assert holder("files").get(path).status == 200
         message = refused(holder("observe,execute").get(path), 403)
         assert "files" in message
-        assert desk.web.with_token(None).get(path).status == 401
+        assert workspace.web.with_token(None).get(path).status == 401
     assert holder("files").get("/api/contents").status == 200
     assert holder("files").get("/api/contents/recordings").status == 403
     message = refused(holder("execute").get("/api/contents"), 403)

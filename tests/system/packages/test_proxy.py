@@ -20,7 +20,7 @@ from hearth_downloads.packages.rules import Rules
 LONG = 30
 
 
-class Desk:
+class RunningProxy:
     """A proxy with its listener, as a program in the sandbox has it."""
 
     def __init__(self, rules: Rules, bounds: Bounds) -> None:
@@ -92,58 +92,62 @@ def servers() -> Iterator[Callable[..., Accepting]]:
 
 
 @pytest.fixture
-def desks() -> Iterator[Callable[..., Desk]]:
-    made: list[Desk] = []
+def proxies() -> Iterator[Callable[..., RunningProxy]]:
+    made: list[RunningProxy] = []
 
     def make(
         rules: Rules,
         max_bytes: int = 1 << 20,
         silence: float = LONG,
         takes_posts: bool = False,
-    ) -> Desk:
-        made.append(Desk(rules, Bounds(max_bytes, silence, takes_posts)))
+    ) -> RunningProxy:
+        made.append(
+            RunningProxy(rules, Bounds(max_bytes, silence, takes_posts))
+        )
         return made[-1]
 
     yield make
-    for desk in made:
-        desk.close()
+    for running in made:
+        running.close()
 
 
 Servers = Callable[..., Accepting]
-Desks = Callable[..., Desk]
+Proxies = Callable[..., RunningProxy]
 
 
-def test_asks_the_index_over_http(servers: Servers, desks: Desks) -> None:
+def test_asks_the_index_over_http(servers: Servers, proxies: Proxies) -> None:
     server = servers()
-    desk = desks(Rules("http", "127.0.0.1", server.port))
-    got = desk.ask(f"GET http://127.0.0.1:{server.port}/simple/ HTTP/1.1")
+    running = proxies(Rules("http", "127.0.0.1", server.port))
+    got = running.ask(f"GET http://127.0.0.1:{server.port}/simple/ HTTP/1.1")
     assert got.startswith(b"HTTP/1.1 200 OK\r\n")
     assert got.endswith(b"\r\n\r\nasked: GET /simple/ HTTP/1.1")
     assert got.lower().count(b"connection: close") == 1
     assert b"keep-alive" not in got
-    assert desk.proxy.received() > 0
+    assert running.proxy.received() > 0
 
 
-def test_leads_a_tunnel_to_the_index(servers: Servers, desks: Desks) -> None:
+def test_leads_a_tunnel_to_the_index(
+    servers: Servers, proxies: Proxies
+) -> None:
     def echo(client: socket.socket) -> None:
         while piece := client.recv(65536):
             client.sendall(piece[::-1])
 
     server = servers(echo)
-    desk = desks(Rules("https", "127.0.0.1", server.port))
-    with desk.open() as client:
+    running = proxies(Rules("https", "127.0.0.1", server.port))
+    with running.open() as client:
         client.sendall(
             f"CONNECT 127.0.0.1:{server.port} HTTP/1.1\r\n\r\n".encode()
         )
         assert client.recv(100) == b"HTTP/1.1 200 OK\r\n\r\n"
         client.sendall(b"abc")
         assert client.recv(100) == b"cba"
-    assert desk.proxy.received() == 3
+    assert running.proxy.received() == 3
 
 
 @pytest.mark.parametrize("size", [10, 100_000])
 def test_passes_on_a_posts_body_and_nothing_after_it(
-    servers: Servers, desks: Desks, size: int
+    servers: Servers, proxies: Proxies, size: int
 ) -> None:
     asked: list[bytes] = []
     ended = threading.Event()
@@ -164,22 +168,22 @@ def test_passes_on_a_posts_body_and_nothing_after_it(
         f"Content-Length: {size}\r\n\r\n"
     )
     text = head + "x" * size + "GET / HTTP/1.1"
-    got = desks(rules, takes_posts=True).ask(text)
+    got = proxies(rules, takes_posts=True).ask(text)
     assert got.startswith(b"HTTP/1.1 200")
     assert ended.wait(LONG)
     assert b"GET" not in asked[0]
     assert asked[0].startswith(b"POST /a HTTP/1.1\r\n")
-    assert b"400 Bad Request" in desks(rules).ask(text)
+    assert b"400 Bad Request" in proxies(rules).ask(text)
     assert server.accepted == 1
 
 
 def test_answers_one_request_for_each_connection(
-    servers: Servers, desks: Desks
+    servers: Servers, proxies: Proxies
 ) -> None:
     """A second one could be for another host."""
     index, other = servers(), servers()
-    desk = desks(Rules("http", "127.0.0.1", index.port))
-    got = desk.ask(
+    running = proxies(Rules("http", "127.0.0.1", index.port))
+    got = running.ask(
         f"GET http://127.0.0.1:{index.port}/ HTTP/1.1\r\n\r\n"
         f"GET http://127.0.0.1:{other.port}/ HTTP/1.1\r\nHost: x"
     )
@@ -205,25 +209,25 @@ def test_answers_one_request_for_each_connection(
     ],
 )
 def test_reaches_no_other_host_or_port(
-    servers: Servers, desks: Desks, form: str
+    servers: Servers, proxies: Proxies, form: str
 ) -> None:
     index, other = servers(), servers()
-    desk = desks(Rules("http", "127.0.0.1", index.port))
-    got = desk.ask(form.format(index=index.port, other=other.port))
+    running = proxies(Rules("http", "127.0.0.1", index.port))
+    got = running.ask(form.format(index=index.port, other=other.port))
     assert got.startswith(b"HTTP/1.1 403 ")
-    assert desk.reports()[0].kind == "host"
+    assert running.reports()[0].kind == "host"
     assert (index.accepted, other.accepted) == (0, 0)
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.1", "0", "2130706433"])
 def test_a_permitted_name_does_not_lead_to_this_machine(
-    servers: Servers, desks: Desks, name: str
+    servers: Servers, proxies: Proxies, name: str
 ) -> None:
     server = servers()
-    desk = desks(Rules("http", name, server.port))
-    got = desk.ask(f"GET http://{name}:{server.port}/ HTTP/1.1")
+    running = proxies(Rules("http", name, server.port))
+    got = running.ask(f"GET http://{name}:{server.port}/ HTTP/1.1")
     assert got.startswith(b"HTTP/1.1 403 ")
-    assert desk.reports()[0].kind == "address"
+    assert running.reports()[0].kind == "address"
     assert server.accepted == 0
 
 
@@ -238,38 +242,38 @@ def test_a_permitted_name_does_not_lead_to_this_machine(
     ],
 )
 def test_refuses_a_doubtful_request(
-    servers: Servers, desks: Desks, head: str
+    servers: Servers, proxies: Proxies, head: str
 ) -> None:
     index = servers()
-    desk = desks(Rules("http", "127.0.0.1", index.port))
-    got = desk.ask(head.format(index=index.port))
+    running = proxies(Rules("http", "127.0.0.1", index.port))
+    got = running.ask(head.format(index=index.port))
     assert b"200" not in got
-    assert desk.reports()[0].kind == "head"
+    assert running.reports()[0].kind == "head"
     assert index.accepted == 0
 
 
-def test_bounds_what_is_received(servers: Servers, desks: Desks) -> None:
+def test_bounds_what_is_received(servers: Servers, proxies: Proxies) -> None:
     def flood(client: socket.socket) -> None:
         client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
         while True:
             client.sendall(bytes(65536))
 
     index = servers(flood)
-    desk = desks(Rules("http", "127.0.0.1", index.port), max_bytes=1 << 20)
+    running = proxies(Rules("http", "127.0.0.1", index.port), max_bytes=1 << 20)
     text = f"GET http://127.0.0.1:{index.port}/ HTTP/1.1"
-    assert len(desk.ask(text)) <= (1 << 20) + 65536
-    assert desk.reports()[0].kind == "limit"
+    assert len(running.ask(text)) <= (1 << 20) + 65536
+    assert running.reports()[0].kind == "limit"
     # Nor is another connection made.
-    assert desk.ask(text).startswith(b"HTTP/1.1 403 ")
+    assert running.ask(text).startswith(b"HTTP/1.1 403 ")
     assert index.accepted == 1
 
 
-def test_ends_a_silent_answer(servers: Servers, desks: Desks) -> None:
+def test_ends_a_silent_answer(servers: Servers, proxies: Proxies) -> None:
     ended = threading.Event()
     index = servers(lambda client: ended.wait(LONG) and None)
-    desk = desks(Rules("http", "127.0.0.1", index.port), silence=0.3)
-    desk.ask(f"GET http://127.0.0.1:{index.port}/ HTTP/1.1")
-    assert desk.reports()[0].kind == "silent"
+    running = proxies(Rules("http", "127.0.0.1", index.port), silence=0.3)
+    running.ask(f"GET http://127.0.0.1:{index.port}/ HTTP/1.1")
+    assert running.reports()[0].kind == "silent"
     ended.set()
 
 
@@ -292,7 +296,7 @@ def flood_on(client: socket.socket, ended: threading.Event) -> None:
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_an_answer_that_is_cut_looks_like_no_whole_one(
     servers: Servers,
-    desks: Desks,
+    proxies: Proxies,
     scheme: str,
     go_on: Callable[[socket.socket, threading.Event], None],
 ) -> None:
@@ -305,14 +309,14 @@ def test_an_answer_that_is_cut_looks_like_no_whole_one(
         go_on(client, ended)
 
     index = servers(serve)
-    desk = desks(Rules(scheme, "127.0.0.1", index.port), 1 << 20, 0.3)
+    running = proxies(Rules(scheme, "127.0.0.1", index.port), 1 << 20, 0.3)
     place = f"127.0.0.1:{index.port}"
     text = (
         f"CONNECT {place} HTTP/1.1\r\n\r\nx"
         if scheme == "https"
         else f"GET http://{place}/ HTTP/1.1\r\n\r\n"
     )
-    with desk.open() as client:
+    with running.open() as client:
         client.sendall(text.encode())
         with pytest.raises(ConnectionResetError):
             read_to_the_end(client)
@@ -330,35 +334,35 @@ def test_an_answer_that_is_cut_looks_like_no_whole_one(
     ],
 )
 def test_passes_no_answer_on_that_is_none(
-    servers: Servers, desks: Desks, answer: bytes
+    servers: Servers, proxies: Proxies, answer: bytes
 ) -> None:
     def serve(client: socket.socket) -> None:
         client.recv(65536)
         client.sendall(answer)
 
     index = servers(serve)
-    desk = desks(Rules("http", "127.0.0.1", index.port))
-    got = desk.ask(f"GET http://127.0.0.1:{index.port}/ HTTP/1.1")
+    running = proxies(Rules("http", "127.0.0.1", index.port))
+    got = running.ask(f"GET http://127.0.0.1:{index.port}/ HTTP/1.1")
     assert got.startswith(b"HTTP/1.1 502 ")
-    assert desk.reports()[0].kind == "head"
+    assert running.reports()[0].kind == "head"
 
 
-def test_says_what_cannot_be_reached(desks: Desks) -> None:
+def test_says_what_cannot_be_reached(proxies: Proxies) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    desk = desks(Rules("http", "127.0.0.1", port))
-    got = desk.ask(f"GET http://127.0.0.1:{port}/ HTTP/1.1")
+    running = proxies(Rules("http", "127.0.0.1", port))
+    got = running.ask(f"GET http://127.0.0.1:{port}/ HTTP/1.1")
     assert got.startswith(b"HTTP/1.1 502 ")
-    report = desk.reports()[0]
+    report = running.reports()[0]
     assert (report.kind, report.reason) == ("dial", "Connection refused")
 
 
-def test_bounds_connections(servers: Servers, desks: Desks) -> None:
+def test_bounds_connections(servers: Servers, proxies: Proxies) -> None:
     """More of them wait until one ends."""
     index = servers()
-    desk = desks(Rules("http", "127.0.0.1", index.port))
-    idle = [desk.open() for _ in range(module.CONNECTIONS_MAX)]
-    with desk.open() as late:
+    running = proxies(Rules("http", "127.0.0.1", index.port))
+    idle = [running.open() for _ in range(module.CONNECTIONS_MAX)]
+    with running.open() as late:
         late.sendall(
             f"GET http://127.0.0.1:{index.port}/ HTTP/1.1\r\n\r\n".encode()
         )
@@ -373,31 +377,31 @@ def test_bounds_connections(servers: Servers, desks: Desks) -> None:
 
 
 def test_the_next_listener_may_come_with_a_connection_to_the_last_one(
-    servers: Servers, desks: Desks
+    servers: Servers, proxies: Proxies
 ) -> None:
     index = servers()
-    desk = desks(Rules("http", "127.0.0.1", index.port))
-    os.kill(desk.proxy.pid, signal.SIGSTOP)
-    with desk.open(), desk.listener:
-        desk.listener = socket.create_server(("127.0.0.1", 0))
-        desk.proxy.attach(desk.listener.fileno())
-        os.kill(desk.proxy.pid, signal.SIGCONT)
-        got = desk.ask(f"GET http://127.0.0.1:{index.port}/ HTTP/1.1")
+    running = proxies(Rules("http", "127.0.0.1", index.port))
+    os.kill(running.proxy.pid, signal.SIGSTOP)
+    with running.open(), running.listener:
+        running.listener = socket.create_server(("127.0.0.1", 0))
+        running.proxy.attach(running.listener.fileno())
+        os.kill(running.proxy.pid, signal.SIGCONT)
+        got = running.ask(f"GET http://127.0.0.1:{index.port}/ HTTP/1.1")
     assert got.startswith(b"HTTP/1.1 200 ")
 
 
-def test_bounds_reports(servers: Servers, desks: Desks) -> None:
-    desk = desks(Rules("http", "127.0.0.1", 1))
+def test_bounds_reports(servers: Servers, proxies: Proxies) -> None:
+    running = proxies(Rules("http", "127.0.0.1", 1))
     for _ in range(2 * module.REPORTS_MAX):
-        desk.ask("GET http://other.example/ HTTP/1.1")
-    assert len(desk.proxy.reports()) <= module.REPORTS_MAX
+        running.ask("GET http://other.example/ HTTP/1.1")
+    assert len(running.proxy.reports()) <= module.REPORTS_MAX
 
 
-def test_ends_with_the_worker(desks: Desks) -> None:
-    desk = desks(Rules("http", "127.0.0.1", 1))
-    pidfd = os.pidfd_open(desk.proxy.pid)
+def test_ends_with_the_worker(proxies: Proxies) -> None:
+    running = proxies(Rules("http", "127.0.0.1", 1))
+    pidfd = os.pidfd_open(running.proxy.pid)
     try:
-        desk.proxy.control.shutdown(socket.SHUT_RDWR)
+        running.proxy.control.shutdown(socket.SHUT_RDWR)
         poll = select.poll()
         poll.register(pidfd, select.POLLIN)
         assert poll.poll(LONG * 1000)
@@ -406,10 +410,10 @@ def test_ends_with_the_worker(desks: Desks) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives up its user")
-def test_is_not_root(desks: Desks) -> None:
-    desk = desks(Rules("http", "127.0.0.1", 1))
-    desk.ask("GET http://other.example/ HTTP/1.1")
-    with open(f"/proc/{desk.proxy.pid}/status") as file:
+def test_is_not_root(proxies: Proxies) -> None:
+    running = proxies(Rules("http", "127.0.0.1", 1))
+    running.ask("GET http://other.example/ HTTP/1.1")
+    with open(f"/proc/{running.proxy.pid}/status") as file:
         status = dict(
             line.split(":", 1) for line in file.read().splitlines() if line
         )

@@ -6,7 +6,7 @@
 static void assert_part(const char *text, uint64_t size, uint64_t from,
                         uint64_t count)
 {
-    range_t range = {7, 7};
+    byte_range_t range = {7, 7};
 
     assert_int_equal(range_read(text, size, &range), RANGE_PART);
     assert_int_equal(range.from, from);
@@ -57,7 +57,7 @@ static void refuses_a_range_after_the_end(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        range_t range;
+        byte_range_t range;
         assert_int_equal(range_read(cases[i].text, cases[i].size, &range),
                          RANGE_NONE);
     }
@@ -107,7 +107,7 @@ static void gives_the_whole_file_for_an_invalid_range(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        range_t range = {7, 7};
+        byte_range_t range = {7, 7};
         assert_int_equal(range_read(texts[i], FILE_SIZE, &range), RANGE_WHOLE);
         assert_int_equal(range.from, 0);
         assert_int_equal(range.size, FILE_SIZE);

@@ -177,5 +177,5 @@ int main(void)
         cmocka_unit_test(checks_open_files_again),
     };
 
-    return inside_run("posture", tests, sizeof tests / sizeof tests[0]);
+    return inside_run("verification", tests, sizeof tests / sizeof tests[0]);
 }

@@ -9,7 +9,7 @@ from harness import Gateway
 from web import Answer, Kernel, Web
 
 
-class Desk:
+class Workspace:
     """A session's workspace, from both sides."""
 
     def __init__(self, web: Web, kernel: Kernel) -> None:

@@ -1,16 +1,16 @@
-/* See request.h. One block of memory holds a request with all its parts. No
- * thread of its own; the link's lock guards the rows. */
-#include "kernels/hearth_kernel/link/request.h"
+/* See link_request.h. One block of memory holds a request with all its parts.
+ * No thread of its own; the link's lock guards the rows. */
+#include "kernels/hearth_kernel/link/link_request.h"
 
 #include <string.h>
 
-struct request {
-    request_t *next;
+struct link_request {
+    link_request_t *next;
     frame_t frame; /* points into what follows the struct */
     bytes_t parts[];
 };
 
-void request_destroy(request_t **self_p)
+void link_request_destroy(link_request_t **self_p)
 {
     free(*self_p);
     *self_p = NULL;
@@ -26,11 +26,12 @@ static bytes_t copy_part(bytes_t part, uint8_t **end)
     return copy;
 }
 
-request_t *request_new(const frame_t *frame)
+link_request_t *link_request_new(const frame_t *frame)
 {
-    size_t head = sizeof(request_t) + frame->buffer_count * sizeof(bytes_t);
+    size_t head =
+        sizeof(link_request_t) + frame->buffer_count * sizeof(bytes_t);
     size_t size = head + frame->metadata.size + frame->content.size;
-    request_t *self;
+    link_request_t *self;
     uint8_t *end;
 
     for (size_t i = 0; i < frame->buffer_count; i++)
@@ -46,14 +47,14 @@ request_t *request_new(const frame_t *frame)
     return self;
 }
 
-const frame_t *request_frame(const request_t *self)
+const frame_t *link_request_frame(const link_request_t *self)
 {
     return &self->frame;
 }
 
-void request_row_put(request_row_t *self, request_t **request_p)
+void request_row_put(request_row_t *self, link_request_t **request_p)
 {
-    request_t *request = take_ptr(*request_p);
+    link_request_t *request = take_ptr(*request_p);
 
     if (self->first)
         self->last->next = request;
@@ -62,9 +63,9 @@ void request_row_put(request_row_t *self, request_t **request_p)
     self->last = request;
 }
 
-request_t *request_row_take(request_row_t *self)
+link_request_t *request_row_take(request_row_t *self)
 {
-    request_t *request = self->first;
+    link_request_t *request = self->first;
 
     if (request) {
         self->first = request->next;
