@@ -1,6 +1,7 @@
 #!/bin/sh
 # Fails when a document, a manual page or a comment breaks a rule of prose that a
-# machine can see (HACKING.md, Prose). `check-prose.sh . FILE...`
+# machine can see (HACKING.md, Prose): comments of C, Python, the makefiles and
+# the configuration file. `check-prose.sh . FILE...`
 # checks only those files. Comments of the folders in STRICT may begin with no
 # word of OPENERS, not only those of functions, and their sentences are shorter.
 set -eu
@@ -127,6 +128,11 @@ function c_source(line) {
         }
     }
 }
+# A setting that is commented out has no space before its name.
+function hashed(line) {
+    if (sub(/^[ \t]*# /, "", line) && line !~ /^ /) add(line)
+    else flush()
+}
 # Comments line by line; docstrings are functions\047 comments.
 function python(line,    rest) {
     if (is_raw) { is_raw = line !~ /"""/; return }
@@ -165,7 +171,8 @@ function python(line,    rest) {
 }
 BEGIN {
     WORDS_MAX = 40; STRICT_WORDS_MAX = 25; CELL_MAX = 120
-    STRICT = "^(base|protocol|sandbox|workspace|notebooks|kernels|gateway)/.*[.](c|h|py)$"
+    STRICT = "^(base|protocol|sandbox|workspace|notebooks|kernels|gateway)/.*[.](c|h|py)$" \
+             "|^etc/.*[.]cfg$"
     OPENERS = "^(With|Of|That|Those|One that|What|Whose|Who|So many|The same)[ ,:.]"
     BANNED = "[^a-z](is none|are none|so many|whoever|whosoever|somebody|" \
              "nobody|anybody|behind|in front|told|tells|stands|parted from|" \
@@ -184,17 +191,18 @@ FILENAME ~ /\.md$/ { is_markdown = 1; markdown($0) }
 FILENAME ~ /\.[1-8]$/ { manual($0) }
 FILENAME ~ /\.[ch]$/ { c_source($0) }
 FILENAME ~ /\.py$/ { python($0) }
+FILENAME ~ /\.(am|cfg)$/ { hashed($0) }
 END { FILENAME = ARGV[1]; flush() }
 ' "$1" /dev/null
 }
 
 # shellcheck disable=SC2046
 [ $# -gt 0 ] || set -- $({
-    find ./*.md docs man base protocol workspace sandbox notebooks kernels \
-        gateway \( -name '*.md' -o -name '*.[1-8]' -o -name '*.[ch]' -o \
-        -name '*.py' \)
+    find ./*.md ./Makefile.am docs man etc build-aux base protocol workspace \
+        sandbox notebooks kernels gateway \( -name '*.md' -o -name '*.[1-8]' \
+        -o -name '*.[ch]' -o -name '*.py' -o -name '*.am' -o -name '*.cfg' \)
     find tests clients -name node_modules -prune -o -name '*.[ch]' -print \
-        -o -name '*.py' -print
+        -o -name '*.py' -print -o -name '*.am' -print
 } | sort)
 
 bad=0

@@ -12,7 +12,7 @@ import shlex
 import sys
 from pathlib import Path
 
-# Libtool stands before the compiler where a library is made; where a target has
+# Libtool is before the compiler where a library is made; where a target has
 # flags of its own the source's folder is a question to the shell.
 COMPILE = re.compile(
     r"(?:.*--mode=compile )?(?P<command>.*) -c -o (?P<object>\S+) "

@@ -1,7 +1,7 @@
-/* The check of a sandbox from outside: reads and compares, changes nothing. Each
- * process is a row of questions to /proc. The answers must be exact where hearth
- * decides, and keep to a rule where the machine does (mounts, hard limits below
- * ours). */
+/* The check of a sandbox from outside: reads and compares, changes nothing.
+ * Each process is a row of questions to /proc. The answers must be exact where
+ * hearth decides, and keep to a rule where the machine does (mounts, hard
+ * limits below ours). */
 #include "sandbox/verification/verification.h"
 #include "sandbox/policy/inside.h"
 #include "sandbox/verification/limits_check.h"

@@ -53,6 +53,23 @@ def test_comments_of_python_files_are_read(tmp_path, text, what):
     assert what in complaints(tmp_path, "base/a.py", text)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("a.am", "# Those stand\n# behind it.\nA = b\n", 'a.am:1: "behind"'),
+        ("etc/a.cfg", "a\n    # It tells.\n    #b = 1\n", 'cfg:2: "tells"'),
+        ("etc/a.cfg", "# What a is.\na = b\n", "cfg:1: a comment begins"),
+        ("etc/a.cfg", "#b = nobody\nc = somebody\n", ""),
+        ("etc/a.cfg", "# A path,\n#a = 1\n# is none.\n", 'cfg:3: "is none"'),
+    ],
+)
+def test_comments_of_makefiles_and_settings_are_read(
+    tmp_path, name, text, what
+):
+    found = complaints(tmp_path, name, text)
+    assert what in found if what else found == ""
+
+
 def test_the_last_paragraph_is_read(tmp_path):
     text = "It waits.\n\nThe path is none.\n"
     assert 'a.md:3: "is none"' in complaints(tmp_path, "a.md", text)
