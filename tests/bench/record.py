@@ -1,6 +1,7 @@
 """The last run that was kept, and whether this one is worse.
 
-Ratios are compared, not times: they say the same on a slower machine.
+Ratios are compared, not times: they say the same on a slower machine. Only what
+was promised in milliseconds or tokens is judged by that.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import json
 import math
 from pathlib import Path
 from typing import Any
+
+from figures import OURS
 
 RECORD = Path(__file__).with_name("last.json")
 WORSE = 0.75  # of the ratio that was
@@ -61,3 +64,27 @@ def regressions(document: dict[str, Any]) -> list[str]:
         for name, ratio in sorted(now.items())
         if ratio < least[figure := name.rpartition(": ")[0]]
     ]
+
+
+def past_bounds(document: dict[str, Any]) -> list[str]:
+    """A sentence for each figure that is more than it may be."""
+    found = []
+    for figure in document["figures"]:
+        name, unit = figure["name"], figure.get("unit", "")
+        most, more = figure.get("most"), figure.get("most_more")
+        medians = {
+            side: values["median"] for side, values in figure["sides"].items()
+        }
+        if OURS not in medians:
+            continue
+        ours = medians.pop(OURS)
+        if most is not None and ours > most:
+            found.append(f"{name}: {ours:.2f} {unit}, at most {most:g}")
+        if more is not None:
+            found += [
+                f"{name}: {ours:.2f} {unit}, {side} {theirs:.2f}: "
+                f"at most {more:g} more"
+                for side, theirs in medians.items()
+                if ours > theirs + more
+            ]
+    return found

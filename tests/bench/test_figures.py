@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import bench
 import pytest
 import record
 import recordings
@@ -114,6 +116,34 @@ def test_less_than_a_figure_must_have_is_worse_whatever_was_kept() -> None:
     assert record.regressions(
         document_of(figure_of("hog", 1, 0.4, least=0.5))
     ) == ["hog: ipykernel: 0.40x, it must be 0.50x"]
+
+
+def bounded(ours: float, theirs: float, **bounds: float) -> Any:
+    figure = Figure("call", "ms", "", **bounds)  # type: ignore[arg-type]
+    for value in (ours, ours - 1, ours + 1000):
+        figure.add(OURS, value)
+    figure.add("by ZeroMQ", theirs)
+    return document_of(figure.as_json())
+
+
+def test_a_figure_past_its_bound_is_named() -> None:
+    assert record.past_bounds(bounded(5, 1, most=5)) == []
+    assert record.past_bounds(bounded(6, 1, most=5)) == [
+        "call: 6.00 ms, at most 5"
+    ]
+    assert record.past_bounds(bounded(6, 3, most_more=3)) == []
+    assert record.past_bounds(bounded(7, 3, most_more=3)) == [
+        "call: 7.00 ms, by ZeroMQ 3.00: at most 3 more"
+    ]
+    assert record.past_bounds(bounded(7, 3)) == []
+
+
+def test_check_fails_by_a_bound(kept: Path) -> None:
+    record.keep(document_of(figure_of("a", 1, 4)))
+    options = argparse.Namespace(json=None, draw=None, check=True, record=False)
+    assert bench.judge(bounded(5, 1, most=5), options) == 0
+    assert bench.judge(bounded(6, 1, most=5), options) == 1
+    assert bench.judge(document_of(figure_of("a", 1, 2)), options) == 1
 
 
 def test_a_measurement_excludes_its_runner() -> None:
