@@ -141,9 +141,12 @@ static size_t run_cost(scan_t *self, kind_t kind)
 size_t token_weight(bytes_t text)
 {
     const unsigned char *begin = (const unsigned char *) text.bytes;
-    scan_t self = {.at = begin, .end = begin + text.size, .last = NEWLINE};
+    scan_t self = {.at = begin, .last = NEWLINE};
     size_t cost = 0, weight;
 
+    if (!text.size)
+        return 0;
+    self.end = begin + text.size;
     while (self.at < self.end) {
         kind_t kind = kind_of(*self.at);
         cost += run_cost(&self, kind);
