@@ -98,6 +98,10 @@ def serve(kind: str) -> None:
             heard.append(message)
         if "id" not in message or method is None:
             continue
+        if kind == "refusing":
+            error = {"code": -1, "message": "no \x1b[31mlicence"}
+            say({"id": message["id"], "error": error})
+            continue
         if method == "initialize":
             found: Json = {
                 "protocolVersion": params["protocolVersion"],

@@ -309,8 +309,11 @@ def test_servers_that_are_of_no_use(serve: Any) -> None:
         endless=entry("endless"),
         absent={"command": "/nonexistent/server"},
         mute=entry("mute"),
+        refusing=entry("refusing"),
     )
     gateway.wait_server("good", "ready")
+    refusing = gateway.wait_server("refusing", "failed")["fault"]
+    assert "the server refusing: no ?[31mlicence; it is started" in refusing
     many = gateway.wait_server("many", "failed")["fault"]
     assert "has 10000 tools, 256 are permitted" in many
     endless = gateway.wait_server("endless", "failed")["fault"]

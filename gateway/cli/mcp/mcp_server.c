@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "gateway/cli/core/terminal.h"
 #include "protocol/jspan_write.h"
 
 #include <errno.h>
@@ -22,12 +23,14 @@
 #define STOP_MS     500         /* to end by itself */
 #define MESSAGE_MAX (32u << 20) /* bytes of a message */
 #define PAGES_MAX   64
+#define SAID_WIDTH  200 /* characters of an error that it answers */
 #define PIECE       (64u << 10)
 
 extern char **environ;
 
 struct mcp_server {
-    const char *const *argv;
+    const char *const *argv;                  /* borrowed */
+    const char *name;                         /* borrowed; for faults */
     const volatile sig_atomic_t *interrupted; /* borrowed */
     pid_t pid;                                /* 0: it does not run */
     int input;                                /* its standard input; -1 if it
@@ -39,12 +42,13 @@ struct mcp_server {
     int64_t start_until_ms; /* when its tools must be known */
 };
 
-mcp_server_t *mcp_server_new(const char *const *argv,
+mcp_server_t *mcp_server_new(const char *const *argv, const char *name,
                              const volatile sig_atomic_t *interrupted)
 {
     mcp_server_t *self = mem_new(sizeof *self);
 
     self->argv = argv;
+    self->name = name;
     self->interrupted = interrupted;
     self->input = self->output = -1;
     return self;
@@ -154,7 +158,7 @@ void mcp_server_stop(mcp_server_t *self)
 static int give_up(mcp_server_t *self, fault_t *fault, const char *why)
 {
     mcp_server_stop(self);
-    return fault_set(fault, EPIPE, "the server %s %s", self->argv[0], why);
+    return fault_set(fault, EPIPE, "the server %s %s", self->name, why);
 }
 
 /* ---- messages ---- */
@@ -205,7 +209,7 @@ static int write_message(mcp_server_t *self, const char *method, int64_t id,
 
     if (!self->pid)
         return fault_set(fault, EPIPE, "the server %s does not run",
-                         self->argv[0]);
+                         self->name);
     jspan_write_begin(&out);
     jspan_write_text(&out, "jsonrpc", "2.0");
     if (id)
@@ -304,7 +308,7 @@ int mcp_server_next(mcp_server_t *self, int timeout_ms, buffer_t *line,
 
         if (!self->pid)
             return fault_set(fault, EPIPE, "the server %s does not run",
-                             self->argv[0]);
+                             self->name);
         while (take_line(self, line))
             if ((r = read_line(self, line, ret_answer, fault)) != 0)
                 return r;
@@ -316,6 +320,19 @@ int mcp_server_next(mcp_server_t *self, int timeout_ms, buffer_t *line,
 }
 
 /* ---- the beginning ---- */
+
+/* Sets the fault to what the server says in place of a result. */
+static int refuse(mcp_server_t *self, jspan_t answer, fault_t *fault)
+{
+    cleanup_free char *said =
+        jspan_text_new(jspan_member(jspan_member(answer, "error"), "message"));
+
+    if (!said || !*said)
+        return give_up(self, fault, "refuses what every server must answer");
+    mcp_server_stop(self);
+    return fault_set(fault, EPIPE, "the server %s: %s", self->name,
+                     terminal_cell(said, SAID_WIDTH));
+}
 
 /* Sends a request and waits for its result, which lies in `line`. */
 static int ask(mcp_server_t *self, const char *method, bytes_t params,
@@ -342,9 +359,8 @@ static int ask(mcp_server_t *self, const char *method, bytes_t params,
     if (r < 0)
         return r;
     *ret_result = jspan_member(answer, "result");
-    if (!jspan_is(*ret_result, JSPAN_OBJECT))
-        return give_up(self, fault, "refuses what every server must answer");
-    return 0;
+    return jspan_is(*ret_result, JSPAN_OBJECT) ? 0
+                                               : refuse(self, answer, fault);
 }
 
 /* Appends its tools, page by page. */

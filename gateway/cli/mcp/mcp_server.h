@@ -15,9 +15,10 @@
 
 typedef struct mcp_server mcp_server_t;
 
-/* `argv` is its command line, ended by NULL. `interrupted` is not 0 once no
- * start is to be waited for. Both are borrowed. */
-mcp_server_t *mcp_server_new(const char *const *argv,
+/* `argv` is its command line, ended by NULL, and `name` what faults call it.
+ * `interrupted` is not 0 once no start is to be waited for. All are borrowed.
+ */
+mcp_server_t *mcp_server_new(const char *const *argv, const char *name,
                              const volatile sig_atomic_t *interrupted);
 /* Ends the server, if it runs. */
 void mcp_server_destroy(mcp_server_t **self_p);

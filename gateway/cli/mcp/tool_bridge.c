@@ -50,6 +50,13 @@ static void on_signal(int number)
     interrupted = number;
 }
 
+/* Returns what the server is called: its name in the configuration, else its
+ * program. */
+static const char *server_name(const tool_bridge_t *how)
+{
+    return how->place.server ? how->place.server : how->argv[0];
+}
+
 static void drop_wait(wait_t **at)
 {
     wait_t *wait = *at;
@@ -111,7 +118,7 @@ static int list_tools(bridge_t *self, const buffer_t *pages, buffer_t *out,
                       fault_t *fault)
 {
     mcp_result_tools_t found = mcp_result_tools(pages, is_wanted, self, out);
-    const char *program = self->how->argv[0];
+    const char *name = server_name(self->how);
     bool is_profile = !self->how->place.session;
 
     if (found.left_out)
@@ -121,12 +128,11 @@ static int list_tools(bridge_t *self, const buffer_t *pages, buffer_t *out,
                  found.left_out, TOOL_NAME_MAX);
     if (!found.count)
         return fault_set(fault, EINVAL,
-                         "the server %.100s has no tool that is wanted",
-                         program);
+                         "the server %.100s has no tool that is wanted", name);
     if (found.count > TOOLS_MAX)
         return fault_set(
             fault, EINVAL,
-            "the server %.100s has %zu tools, %d are permitted%s", program,
+            "the server %.100s has %zu tools, %d are permitted%s", name,
             found.count, TOOLS_MAX,
             is_profile ? "" : "; name those that code may call (--tool)");
     return 0;
@@ -324,7 +330,8 @@ gateway_exit_t tool_bridge_run(const tool_bridge_t *bridge)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    self.server = mcp_server_new(bridge->argv, &interrupted);
+    self.server =
+        mcp_server_new(bridge->argv, server_name(bridge), &interrupted);
     if (bridge->place.session)
         status = start_first(&self);
     if (status != GATEWAY_EXIT_OK)
