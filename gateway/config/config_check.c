@@ -66,9 +66,10 @@ static void check_profiles(const options_t *options, config_report_t *report)
 static void check_server(const tool_server_t *server, const char *at,
                          config_report_t *report)
 {
-    cleanup_free char *program = tool_server_program(server);
+    cleanup_free char *program =
+        server->argv ? tool_server_program(server) : NULL;
 
-    if (!program)
+    if (server->argv && !program)
         config_report_warning(report,
                               "%s: server %s: there is no program %s, so its "
                               "tools are missing",

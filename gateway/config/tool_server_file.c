@@ -1,16 +1,20 @@
-/* See tool_server_file.h. A server gets an environment of its own: the
+/* See tool_server_file.h. A program gets an environment of its own: the
  * variables that every program needs, and those that its entry names. So a key
  * of one server is not in the environment of another one. */
 #include "gateway/config/tool_server_file.h"
 
 #include "base/buffer.h"
 #include "base/string_list.h"
+#include "gateway/config/tool_server_url.h"
+#include "gateway/config/tool_server_variables.h"
 
 #include <jansson.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define VARIABLES_MAX 64 /* that an entry names */
@@ -34,6 +38,7 @@ void tool_server_file_destroy(tool_server_file_t **self_p)
         free(self->servers[i].name);
         string_list_destroy(&self->servers[i].argv);
         string_list_destroy(&self->servers[i].environment);
+        free(self->servers[i].order);
         free(self->servers[i].missing);
     }
     free(self);
@@ -56,13 +61,10 @@ static int read_words(tool_server_t *self, const json_t *entry, fault_t *fault)
     const json_t *arguments = json_object_get(entry, "args"), *word;
     size_t i;
 
-    if (json_object_get(entry, "url"))
-        return fault_set(fault, EINVAL,
-                         "%s: a server is a program; one with a `url` is not "
-                         "supported",
-                         self->name);
     if (!json_is_string(command) || !*json_string_value(command))
-        return fault_set(fault, EINVAL, "%s: `command` must name a program",
+        return fault_set(fault, EINVAL,
+                         "%s: `command` must name a program, or `url` a server "
+                         "that runs elsewhere",
                          self->name);
     if (arguments && !json_is_array(arguments))
         return fault_set(fault, EINVAL, "%s: `args` must be an array of texts",
@@ -105,29 +107,6 @@ char *tool_server_program(const tool_server_t *server)
 
 /* ---- the environment ---- */
 
-/* Appends a value in which ${NAME} is a variable of this process. */
-static void expand(tool_server_t *self, const char *text, buffer_t *out)
-{
-    const char *end;
-
-    while (*text) {
-        const char *value;
-
-        if (strncmp(text, "${", 2) != 0 || !(end = strchr(text, '}'))) {
-            buffer_append(out, text++, 1);
-            continue;
-        }
-        cleanup_free char *name = mem_copy(text + 2, (size_t) (end - text - 2));
-
-        value = getenv(name);
-        if (value)
-            buffer_text(out, value);
-        else if (!self->missing)
-            self->missing = mem_text(name);
-        text = end + 1;
-    }
-}
-
 static int read_environment(tool_server_t *self, const json_t *entry,
                             fault_t *fault)
 {
@@ -157,7 +136,7 @@ static int read_environment(tool_server_t *self, const json_t *entry,
                 fault, EINVAL,
                 "%s: `env` must have texts, and names without =", self->name);
         buffer_format(&text, "%s=", name);
-        expand(self, json_string_value(value), &text);
+        tool_server_expand(json_string_value(value), &text, &self->missing);
         self->environment[count++] = mem_text((const char *) text.data);
     }
     return 0;
@@ -165,11 +144,21 @@ static int read_environment(tool_server_t *self, const json_t *entry,
 
 /* ---- the file ---- */
 
+static int read_kind(tool_server_t *server, const json_t *entry,
+                     bool is_private, fault_t *fault)
+{
+    int r = tool_server_url_is(entry)
+                ? tool_server_url_read(server->name, entry, is_private,
+                                       &server->order, &server->missing, fault)
+                : read_words(server, entry, fault);
+
+    return r < 0 ? r : read_environment(server, entry, fault);
+}
+
 static int read_entry(tool_server_file_t *self, const char *name,
-                      const json_t *entry, fault_t *fault)
+                      const json_t *entry, bool is_private, fault_t *fault)
 {
     tool_server_t *server = &self->servers[self->size];
-    int r;
 
     if (self->size == TOOL_SERVERS_MAX)
         return fault_set(fault, EINVAL, "more than %d servers",
@@ -183,35 +172,47 @@ static int read_entry(tool_server_file_t *self, const char *name,
     self->size++;
     if (!json_is_object(entry))
         return fault_set(fault, EINVAL, "%s: an object is wanted", name);
-    r = read_words(server, entry, fault);
-    return r < 0 ? r : read_environment(server, entry, fault);
+    return read_kind(server, entry, is_private, fault);
+}
+
+/* Reads the JSON, and whether no other user can read it. */
+static int read_json(const char *path, json_t **ret_all, bool *ret_private,
+                     fault_t *fault)
+{
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat about;
+    json_error_t error;
+
+    if (fd < 0 || fstat(fd, &about) < 0)
+        return fault_set(fault, errno, "%s: %s", path, strerror(errno));
+    *ret_all = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
+    *ret_private = !(about.st_mode & (S_IRWXG | S_IRWXO));
+    return *ret_all ? 0
+                    : fault_set(fault, EINVAL, "%s:%d: %s", path, error.line,
+                                error.text);
 }
 
 int tool_server_file_read(const char *path, tool_server_file_t **ret_file,
                           fault_t *fault)
 {
     cleanup_tool_server_file tool_server_file_t *self = mem_new(sizeof *self);
-    json_error_t error;
+    json_auto_t *all = NULL;
     json_t *servers, *entry;
+    bool is_private;
     const char *name;
     int r;
 
-    if (access(path, R_OK) < 0)
-        return fault_set(fault, errno, "%s: %s", path, strerror(errno));
-    json_auto_t *all = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-
-    if (!all)
-        return fault_set(fault, EINVAL, "%s:%d: %s", path, error.line,
-                         error.text);
+    if ((r = read_json(path, &all, &is_private, fault)) < 0)
+        return r;
     servers = json_object_get(all, "mcpServers");
     if (!json_is_object(servers))
         return fault_set(fault, EINVAL,
                          "%s: {\"mcpServers\": {NAME: {\"command\", \"args\", "
-                         "\"env\"}}} is wanted",
+                         "\"env\"}}} is wanted, or {\"url\", \"headers\"}",
                          path);
     json_object_foreach(servers, name, entry)
     {
-        r = read_entry(self, name, entry, fault);
+        r = read_entry(self, name, entry, is_private, fault);
         if (r < 0)
             return fault_wrap(fault, "%s", path);
     }

@@ -14,20 +14,20 @@ servers_machine_t servers_machine;
 tool_servers_t *servers;
 
 int __wrap_tool_server_process_start(const tool_server_t *server,
-                                     const char *profile,
-                                     const char *runtime_dir, pid_t *ret_pid,
+                                     const profile_t *profile,
+                                     const options_t *options, pid_t *ret_pid,
                                      fault_t *fault);
 void __wrap_tool_server_process_await(pid_t pid);
 pid_t __wrap_waitpid(pid_t pid, int *status, int options);
 int __wrap_kill(pid_t pid, int signal);
 
 int __wrap_tool_server_process_start(const tool_server_t *server,
-                                     const char *profile,
-                                     const char *runtime_dir, pid_t *ret_pid,
+                                     const profile_t *profile,
+                                     const options_t *options, pid_t *ret_pid,
                                      fault_t *fault)
 {
-    assert_string_equal(runtime_dir, fake_options.runtime_dir);
-    deeds_note("start %s of %s", server->name, profile);
+    assert_string_equal(options->runtime_dir, fake_options.runtime_dir);
+    deeds_note("start %s of %s", server->name, profile->name);
     if (servers_machine.cannot_start)
         return fault_set(fault, ENOENT, "there is no such program");
     *ret_pid = ++servers_machine.pid;

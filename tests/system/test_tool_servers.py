@@ -379,7 +379,7 @@ def test_its_name_is_its_own(good: Served) -> None:
         ('{"mcpServers": {"a": {}}}', "a: `command` must name a program"),
         (
             '{"mcpServers": {"a": {"url": "http://x/mcp"}}}',
-            "one with a `url` is not supported",
+            "a: `url` is http, by which others can read its keys",
         ),
         (
             '{"mcpServers": {"a": {"command": "x", "args": [1]}}}',

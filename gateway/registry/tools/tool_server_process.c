@@ -1,10 +1,13 @@
 /* See tool_server_process.h. What it prints, and its server, is in the
- * gateway's log. */
+ * gateway's log. The keys of a server with a URL are in a file in memory, the
+ * descriptor 3 of the process and of the worker: no list of processes shows it,
+ * and the worker reads it anew whenever it is started again. */
 #include "gateway/registry/tools/tool_server_process.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/spawn.h"
+#include "gateway/config/default_paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,26 +16,44 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define STOP_MS   3000 /* to end by itself */
+#define ORDER_FD  3
 #define WORDS_MAX (TOOL_SERVER_WORDS_MAX + 8)
+#define WORKER                                                                 \
+    "import sys; sys.path.insert(0, sys.argv[1]); "                            \
+    "from hearth_downloads.tools.worker import main; main(sys.argv[2])"
 
-static void list_words(const tool_server_t *server, const char *profile,
+static void list_words(const char *const *own, char *const *rest,
                        const char *words[WORDS_MAX])
 {
-    const char *const own[] = {
-        "hearth", "tools", "serve", profile, server->name, "--",
-    };
     size_t count = 0;
 
-    for (; count < sizeof own / sizeof *own; count++)
+    while (own[count]) {
         words[count] = own[count];
-    for (size_t i = 0; server->argv[i]; i++)
-        words[count++] = server->argv[i];
+        count++;
+    }
+    for (; *rest; rest++)
+        words[count++] = *rest;
     words[count] = NULL;
+}
+
+/* Returns a descriptor of a file in memory that has the text. It is not 3: dup2
+ * of a descriptor onto itself would keep its close-on-exec flag. */
+static int put_order(const char *text, fault_t *fault)
+{
+    cleanup_fd int made = memfd_create("tool-server", MFD_CLOEXEC);
+    cleanup_fd int fd = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, 10);
+    int r;
+
+    if (fd < 0)
+        return fault_set(fault, errno, "a file in memory: %s", strerror(errno));
+    r = fd_write_all(fd, text, strlen(text), fault);
+    return r < 0 ? r : take_fd(&fd);
 }
 
 /* Returns its environment; the caller frees the list alone. `folder` names the
@@ -53,26 +74,54 @@ static char **list_environment(const tool_server_t *server, char *folder)
     return all;
 }
 
-int tool_server_process_start(const tool_server_t *server, const char *profile,
-                              const char *runtime_dir, pid_t *ret_pid,
-                              fault_t *fault)
+/* Starts hearth with these words. `order` is its descriptor 3; -1: none. */
+static int spawn(const char *const *words, char **environment, int order,
+                 pid_t *ret_pid, fault_t *fault)
 {
-    const char *words[WORDS_MAX];
-    cleanup_free char *folder =
-        mem_format("HEARTH_RUNTIME_DIR=%s", runtime_dir);
-    cleanup_free char **environment = list_environment(server, folder);
     posix_spawn_file_actions_t actions;
     int r;
 
-    list_words(server, profile, words);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, 2, 1);
-    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+    if (order >= 0)
+        posix_spawn_file_actions_adddup2(&actions, order, ORDER_FD);
+    posix_spawn_file_actions_addclosefrom_np(
+        &actions, order < 0 ? ORDER_FD : ORDER_FD + 1);
     r = spawn_detached("/proc/self/exe", (char *const *) (uintptr_t) words,
                        environment, &actions, ret_pid);
     posix_spawn_file_actions_destroy(&actions);
     return r < 0 ? fault_set(fault, -r, "%s", strerror(-r)) : 0;
+}
+
+int tool_server_process_start(const tool_server_t *server,
+                              const profile_t *profile,
+                              const options_t *options, pid_t *ret_pid,
+                              fault_t *fault)
+{
+    const char *words[WORDS_MAX];
+    const char *const own[] = {
+        "hearth", "tools", "serve", profile->name, server->name, "--", NULL,
+    };
+    cleanup_free char *package = default_paths_python_dir();
+    char *const worker[] = {
+        profile->python,
+        (char[]){"-I"},
+        (char[]){"-c"},
+        (char[]){WORKER},
+        package,
+        options->fetch.ca_file ? options->fetch.ca_file : (char[]){""},
+        NULL,
+    };
+    cleanup_free char *folder =
+        mem_format("HEARTH_RUNTIME_DIR=%s", options->runtime_dir);
+    cleanup_free char **environment = list_environment(server, folder);
+    cleanup_fd int order = -1;
+
+    list_words(own, server->argv ? server->argv : worker, words);
+    if (server->order && (order = put_order(server->order, fault)) < 0)
+        return order;
+    return spawn(words, environment, order, ret_pid, fault);
 }
 
 void tool_server_process_await(pid_t pid)

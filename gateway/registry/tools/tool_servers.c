@@ -194,9 +194,8 @@ static void start(const tool_servers_t *self, server_t *server, int64_t now_ms)
 
     server->starts++;
     server->begun_ms = now_ms;
-    if (tool_server_process_start(&server->entry, server->profile->name,
-                                  self->parts->options->runtime_dir,
-                                  &server->pid, &fault)
+    if (tool_server_process_start(&server->entry, server->profile,
+                                  self->parts->options, &server->pid, &fault)
         < 0) {
         server->pid = 0;
         note_down(server, fault.text, now_ms);

@@ -1,5 +1,6 @@
 /* The tool servers of the profiles: programs that speak the Model Context
- * Protocol, whose tools every session of the profile has. Each runs under a
+ * Protocol, or reach a server by its URL, whose tools every session of the
+ * profile has. Each runs under a
  * process of its own (`hearth tools serve`), which this part starts and which
  * asks it for calls. Belongs to the main thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_TOOLS_TOOL_SERVERS_H

@@ -3,6 +3,8 @@
  * is made. */
 #include "gateway/registry/tools/tool_server_process.h"
 
+#include "base/buffer.h"
+#include "gateway/config/default_paths.h"
 #include "tests/lib/deeds.h"
 #include "tests/lib/test.h"
 
@@ -27,17 +29,23 @@ static struct {
     int spawn_result;     /* 0 or -EXXX */
     bool has_no_pidfd;    /* the process cannot be watched */
     bool is_descriptor_0; /* that watches it */
+    bool has_ca_file;
     int poll_result;
     int wait_errors[2]; /* of the calls of waitpid(2), one after the other */
     size_t waits;
 } machine;
 
 static char words[20000], variables[200];
+static char order[100]; /* what the process finds at its descriptor 3 */
 
 int __wrap_spawn_detached(const char *path, char *const argv[],
                           char *const environment[],
                           const posix_spawn_file_actions_t *actions,
                           pid_t *ret_pid);
+int __real_posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *actions,
+                                            int fd, int copy);
+int __wrap_posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *actions,
+                                            int fd, int copy);
 long __wrap_syscall(long number, pid_t pid, unsigned flags);
 int __wrap_poll(struct pollfd *looks, nfds_t count, int timeout);
 int __wrap_kill(pid_t pid, int signal);
@@ -65,6 +73,18 @@ int __wrap_spawn_detached(const char *path, char *const argv[],
     if (machine.spawn_result == 0)
         *ret_pid = SERVER_PID;
     return machine.spawn_result;
+}
+
+int __wrap_posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *actions,
+                                            int fd, int copy)
+{
+    if (copy == 3) {
+        ssize_t size = pread(fd, order, sizeof order - 1, 0);
+
+        assert_true(size >= 0 && fd != copy);
+        order[size] = '\0';
+    }
+    return __real_posix_spawn_file_actions_adddup2(actions, fd, copy);
 }
 
 long __wrap_syscall(long number, pid_t pid, unsigned flags)
@@ -108,6 +128,7 @@ static int begin(void **state)
     (void) state;
     memset(&machine, 0, sizeof machine);
     machine.poll_result = 1;
+    order[0] = '\0';
     deeds_forget();
     return 0;
 }
@@ -120,19 +141,54 @@ static char *none[] = {NULL};
 static const tool_server_t server = {
     .name = name, .argv = argv, .environment = environment};
 
+static char profile_name[] = "python3", python[] = "/p/python";
+static char runtime_dir[] = "/r", ca_file[] = "/ca.pem";
+
+static int start(const tool_server_t *started, pid_t *ret_pid, fault_t *fault)
+{
+    const profile_t profile = {.name = profile_name, .python = python};
+    options_t options = {.runtime_dir = runtime_dir};
+
+    options.fetch.ca_file = machine.has_ca_file ? ca_file : NULL;
+    return tool_server_process_start(started, &profile, &options, ret_pid,
+                                     fault);
+}
+
 static void a_server_runs_under_the_gateways_own_program(void **state)
 {
     pid_t pid = 0;
     fault_t fault = {0};
 
     (void) state;
-    assert_int_equal(
-        tool_server_process_start(&server, "python3", "/r", &pid, &fault), 0);
+    assert_int_equal(start(&server, &pid, &fault), 0);
     assert_string_equal(fault.text, "");
     DID("spawn /proc/self/exe");
     assert_int_equal(pid, SERVER_PID);
     assert_string_equal(words, "hearth tools serve python3 github -- npx "
                                "server");
+    assert_string_equal(order, "");
+}
+
+/* Its keys are in the file that it gets, and in no word or variable. */
+static void a_server_with_a_url_is_the_workers(void **state)
+{
+    static char keys[] = "{\"url\": \"https://x/?key=1\"}";
+    tool_server_t remote = {.name = name, .order = keys, .environment = none};
+    cleanup_free char *package = default_paths_python_dir();
+    pid_t pid;
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(start(&remote, &pid, &fault), 0);
+    assert_string_equal(order, keys);
+    assert_null(strstr(words, "key"));
+    assert_null(strstr(variables, "key"));
+    assert_non_null(strstr(words, "python3 github -- /p/python -I -c import "));
+    assert_non_null(strstr(words, package));
+    assert_null(strstr(words, ca_file));
+    machine.has_ca_file = true;
+    assert_int_equal(start(&remote, &pid, &fault), 0);
+    assert_non_null(strstr(words, ca_file));
 }
 
 /* It is the server's alone: what the gateway has is not in it. */
@@ -144,12 +200,10 @@ static void its_environment_names_the_gateway(void **state)
 
     (void) state;
     bare.environment = none;
-    assert_int_equal(
-        tool_server_process_start(&server, "python3", "/r", &pid, &fault), 0);
+    assert_int_equal(start(&server, &pid, &fault), 0);
     assert_string_equal(variables, "HEARTH_RUNTIME_DIR=/r "
                                    "HEARTH_CONFIG=/dev/null TOKEN=x HOME=/h");
-    assert_int_equal(
-        tool_server_process_start(&bare, "python3", "/r", &pid, &fault), 0);
+    assert_int_equal(start(&bare, &pid, &fault), 0);
     assert_string_equal(variables,
                         "HEARTH_RUNTIME_DIR=/r HEARTH_CONFIG=/dev/null");
 }
@@ -165,8 +219,7 @@ static void the_longest_command_line_fits(void **state)
     for (size_t i = 0; i < TOOL_SERVER_WORDS_MAX; i++)
         all[i] = word_1;
     longest.argv = all;
-    assert_int_equal(
-        tool_server_process_start(&longest, "python3", "/r", &pid, &fault), 0);
+    assert_int_equal(start(&longest, &pid, &fault), 0);
     assert_int_equal(strlen(words),
                      strlen("hearth tools serve python3 github "
                             "--")
@@ -180,9 +233,7 @@ static void a_program_that_cannot_be_started_says_why(void **state)
 
     (void) state;
     machine.spawn_result = -ENOMEM;
-    assert_int_equal(
-        tool_server_process_start(&server, "python3", "/r", &pid, &fault),
-        -ENOMEM);
+    assert_int_equal(start(&server, &pid, &fault), -ENOMEM);
     assert_string_equal(fault.text, strerror(ENOMEM));
     assert_int_equal(pid, 5);
 }
@@ -251,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_server_runs_under_the_gateways_own_program),
+        TEST(a_server_with_a_url_is_the_workers),
         TEST(its_environment_names_the_gateway),
         TEST(the_longest_command_line_fits),
         TEST(a_program_that_cannot_be_started_says_why),

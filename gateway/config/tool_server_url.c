@@ -1,0 +1,237 @@
+/* See tool_server_url.h. What is read here is written into a request as it is:
+ * so no value may end a line of it. */
+#include "gateway/config/tool_server_url.h"
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "gateway/config/option_syntax.h"
+#include "gateway/config/tool_server_variables.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#define URL_MAX     2000 /* bytes */
+#define VALUE_MAX   8192 /* bytes of a header's */
+#define HEADERS_MAX 32
+#define TOKEN_CHARACTERS                                                       \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"           \
+    "!#$%&'*+-.^_`|~"
+
+static const char *text_of(const json_t *entry, const char *key)
+{
+    return json_string_value(json_object_get(entry, key));
+}
+
+static bool is_one_of(const char *text, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcasecmp(text, *list) == 0)
+            return true;
+    return false;
+}
+
+bool tool_server_url_is(const json_t *entry)
+{
+    const char *type = text_of(entry, "type");
+
+    return json_object_get(entry, "url")
+           || (type && strcmp(type, "stdio") != 0
+               && !json_object_get(entry, "command"));
+}
+
+/* ---- its kind ---- */
+
+static int check_kind(const char *name, const json_t *entry, fault_t *fault)
+{
+    static const char *const http[] = {"http", "streamable-http",
+                                       "streamableHttp", NULL};
+    static const char *const of_programs[] = {"command", "args", "env", NULL};
+    const json_t *type = json_object_get(entry, "type");
+    const char *text = json_string_value(type);
+
+    if (text && strcasecmp(text, "sse") == 0)
+        return fault_set(fault, EINVAL,
+                         "%s: `type` \"sse\" is a transport that MCP has given "
+                         "up; name the server's endpoint of streamable HTTP, "
+                         "which often ends with /mcp, with `type` \"http\"",
+                         name);
+    if (type && (!text || !is_one_of(text, http)))
+        return fault_set(fault, EINVAL,
+                         "%s: `type` must be \"http\", \"streamable-http\" or, "
+                         "for a program, \"stdio\"",
+                         name);
+    for (const char *const *key = of_programs; *key; key++)
+        if (json_object_get(entry, *key))
+            return fault_set(fault, EINVAL,
+                             "%s: `%s` is for a program; a server with a "
+                             "`url` has `headers`",
+                             name, *key);
+    return 0;
+}
+
+/* ---- the URL ---- */
+
+/* Returns true if that place, HOST or HOST:PORT, is this machine. */
+static bool is_loopback(const char *place)
+{
+    size_t size =
+        *place == '[' ? strcspn(place, "]") + 1 : strcspn(place, ":/?");
+    cleanup_free char *host = mem_copy(place, size);
+
+    return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0
+           || (strncmp(host, "127.", 4) == 0 && option_is_address(host));
+}
+
+/* Returns true if it is a URL of http or https with a host, and without a user
+ * and a fragment. */
+static bool is_url(const char *text)
+{
+    const char *host = strstr(text, "://");
+    size_t size = host ? (size_t) (host + 3 - text) : 0;
+
+    if (!host || strlen(text) > URL_MAX)
+        return false;
+    size += strcspn(host + 3, "/?#");
+    cleanup_free char *origin = mem_copy(text, size);
+
+    for (const char *at = text + size; *at; at++)
+        if (*at <= ' ' || *at >= 0x7F || strchr("#\\\"<>", *at))
+            return false;
+    return option_is_index(origin);
+}
+
+static int check_url(const char *name, const json_t *entry, const char *url,
+                     const char *missing, fault_t *fault)
+{
+    const json_t *permits = json_object_get(entry, "allowHttp");
+
+    if (permits && !json_is_boolean(permits))
+        return fault_set(fault, EINVAL, "%s: `allowHttp` must be true or false",
+                         name);
+    if (!is_url(url) && missing)
+        return fault_set(fault, EINVAL,
+                         "%s: `url` names the variable %.80s, which is not set "
+                         "here",
+                         name, missing);
+    if (!is_url(url))
+        return fault_set(fault, EINVAL,
+                         "%s: `url` must be https://HOST, perhaps with a port, "
+                         "a path and a query, without user and fragment, of at "
+                         "most %d characters",
+                         name, URL_MAX);
+    if (strncmp(url, "http:", 5) == 0 && !json_is_true(permits)
+        && !is_loopback(url + 7))
+        return fault_set(fault, EINVAL,
+                         "%s: `url` is http, by which others can read its keys "
+                         "and change its answers; use https, or add "
+                         "\"allowHttp\": true if the network is yours",
+                         name);
+    return 0;
+}
+
+/* ---- the headers ---- */
+
+static bool is_value(const buffer_t *value)
+{
+    for (size_t i = 0; i < value->size; i++)
+        if (value->data[i] < ' ' || value->data[i] >= 0x7F)
+            return false;
+    return value->size <= VALUE_MAX;
+}
+
+static int check_name(const char *name, const char *header, fault_t *fault)
+{
+    static const char *const own[] = {
+        "accept",         "accept-encoding", "connection",
+        "content-length", "content-type",    "expect",
+        "host",           "last-event-id",   "transfer-encoding",
+        "upgrade",        "user-agent",      NULL};
+
+    if (!*header || header[strspn(header, TOKEN_CHARACTERS)])
+        return fault_set(fault, EINVAL,
+                         "%s: `headers` has a name that no header can have",
+                         name);
+    if (is_one_of(header, own) || strncasecmp(header, "mcp-", 4) == 0)
+        return fault_set(fault, EINVAL,
+                         "%s: `headers` has %.40s, which hearth sends itself",
+                         name, header);
+    return 0;
+}
+
+/* Adds [NAME, VALUE] to the list. Returns 1 if the value names a variable, else
+ * 0; -EINVAL if no header can have it. */
+static int read_value(const char *header, const json_t *text, json_t *list,
+                      char **missing)
+{
+    cleanup_buffer buffer_t value = BUFFER_EMPTY;
+    bool has_variable;
+
+    if (!json_is_string(text))
+        return -EINVAL;
+    buffer_text(&value, "");
+    has_variable = tool_server_expand(json_string_value(text), &value, missing);
+    if (!is_value(&value))
+        return -EINVAL;
+    json_array_append_new(list,
+                          json_pack("[s,s%]", header, value.data, value.size));
+    return has_variable;
+}
+
+static int read_headers(const char *name, const json_t *entry, bool is_private,
+                        json_t *list, char **missing, fault_t *fault)
+{
+    json_t *headers = json_object_get(entry, "headers"), *text;
+    const char *header;
+    int r;
+
+    if (headers
+        && (!json_is_object(headers)
+            || json_object_size(headers) > HEADERS_MAX))
+        return fault_set(fault, EINVAL,
+                         "%s: `headers` must be an object of at most %d texts",
+                         name, HEADERS_MAX);
+    json_object_foreach(headers, header, text)
+    {
+        if ((r = check_name(name, header, fault)) < 0)
+            return r;
+        r = read_value(header, text, list, missing);
+        if (r < 0)
+            return fault_set(fault, EINVAL,
+                             "%s: the header %.40s must be a text of printable "
+                             "ASCII, at most %d characters",
+                             name, header, VALUE_MAX);
+        if (!r && !is_private)
+            return fault_set(fault, EINVAL,
+                             "%s: other users can read the file, and so the "
+                             "header %.40s; run `chmod 600` on it, or write "
+                             "${NAME} and set that variable",
+                             name, header);
+    }
+    return 0;
+}
+
+int tool_server_url_read(const char *name, const json_t *entry, bool is_private,
+                         char **ret_order, char **missing, fault_t *fault)
+{
+    cleanup_buffer buffer_t url = BUFFER_EMPTY;
+    json_auto_t *list = json_array();
+    json_auto_t *order = NULL;
+    const char *text = text_of(entry, "url");
+    int r;
+
+    if ((r = check_kind(name, entry, fault)) < 0)
+        return r;
+    buffer_text(&url, "");
+    tool_server_expand(text ? text : "", &url, missing);
+    r = check_url(name, entry, (const char *) url.data, *missing, fault);
+    if (r < 0)
+        return r;
+    r = read_headers(name, entry, is_private, list, missing, fault);
+    if (r < 0)
+        return r;
+    order = json_pack("{s:s,s:s,s:O}", "name", name, "url", url.data, "headers",
+                      list);
+    *ret_order = json_dumps(order, JSON_COMPACT);
+    return 0;
+}

@@ -1,0 +1,79 @@
+"""Messages of JSON-RPC, read strictly.
+
+The gateway passes over a line that it cannot read, and a call would then wait
+until its time is over. So what it cannot read is a fault here.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from hearth_downloads.core.faults import Unreachable
+
+Message = dict[str, Any]
+MESSAGE_MAX = 32 << 20  # bytes; the gateway takes no longer line
+DEPTH_MAX = 120  # the gateway reads 128, with what it puts around
+DIGITS_MAX = 4000  # of an integer; the gateway reads 4300
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _parse_integer(text: str) -> int:
+    if len(text) > DIGITS_MAX:
+        raise ValueError("a number is too long")
+    return int(text)
+
+
+def _check_depth(value: Any, left: int = DEPTH_MAX) -> None:
+    if left == 0:
+        raise ValueError("it is nested too deeply")
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            if isinstance(one, (dict, list)):
+                _check_depth(one, left - 1)
+
+
+def parse_message(text: bytes) -> Message:
+    """Return a message of a server; Unreachable if it cannot be read."""
+    try:
+        found = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_int=_parse_integer,
+        )
+        _check_depth(found)
+    except (ValueError, RecursionError) as error:
+        reason = "" if isinstance(error, UnicodeDecodeError) else f": {error}"
+        raise Unreachable(f"sends what is no JSON{reason}") from None
+    if not isinstance(found, dict) or found.get("jsonrpc") != "2.0":
+        raise Unreachable("sends JSON that is no message of JSON-RPC 2.0")
+    return found
+
+
+def error_of(message: Message) -> tuple[int, str]:
+    """Return the code and the text of an error; 0 and "" without one."""
+    error = message.get("error")
+    if not isinstance(error, dict):
+        return 0, ""
+    code, text = error.get("code"), error.get("message")
+    return (
+        code if isinstance(code, int) else 0,
+        text if isinstance(text, str) else "",
+    )
+
+
+def write_message(message: Message) -> bytes:
+    """Return a message as one line; half a surrogate pair becomes "?"."""
+    try:
+        text = json.dumps(message, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        raise Unreachable("sends a number that JSON cannot have") from None
+    line = text.encode("utf-8", "replace")
+    if len(line) > MESSAGE_MAX:
+        raise Unreachable("sends more than 32 MiB in a message")
+    return line

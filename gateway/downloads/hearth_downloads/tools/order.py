@@ -1,0 +1,77 @@
+"""Which server to reach, as the gateway says it.
+
+The order is a file in memory, descriptor 3. A list of processes shows
+arguments, and a process inherits variables; keys are in neither.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+import urllib.parse
+from dataclasses import dataclass, field
+from typing import Optional
+
+from hearth_downloads.core.addresses import PORTS
+from hearth_downloads.core.certificates import find_certificates
+from hearth_downloads.core.connection import make_context
+
+ORDER_FD = 3
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where requests go: an origin, and a path with its query."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str = field(repr=False)  # its query may have a key
+
+    @property
+    def origin(self) -> str:
+        """Return the origin, which has no secret."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == PORTS[self.scheme] else f":{self.port}"
+        return f"{self.scheme}://{host}{port}"
+
+
+def parse_place(url: str) -> Place:
+    """Return the place of a URL; ValueError for another scheme."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in PORTS or not parts.hostname:
+        raise ValueError("no URL of http or https")
+    target = parts.path or "/"
+    if parts.query:
+        target += f"?{parts.query}"
+    port = parts.port or PORTS[parts.scheme]
+    return Place(parts.scheme, parts.hostname, port, target)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that the operator has named."""
+
+    name: str
+    place: Place
+    headers: tuple[tuple[str, str], ...] = field(repr=False)
+    context: Optional[ssl.SSLContext] = None  # for https
+
+    @property
+    def shown(self) -> str:
+        """Return what sentences call it."""
+        return self.place.origin
+
+
+def read_order(ca_file: str, number: int = ORDER_FD) -> Server:
+    """Return the server of the order. It stays there for the next worker."""
+    text = os.pread(number, os.fstat(number).st_size, 0)
+    os.close(number)
+    order = json.loads(text)
+    place = parse_place(order["url"])
+    context = None
+    if place.scheme == "https":
+        context = make_context(ca_file or find_certificates())
+    headers = tuple((name, value) for name, value in order["headers"])
+    return Server(order["name"], place, headers, context)

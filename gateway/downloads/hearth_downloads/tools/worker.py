@@ -1,0 +1,135 @@
+"""The process: requests of the gateway on standard input, a line each.
+
+Each has a thread, so one that waits holds up no other. It ends with standard
+input, whatever a server does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+from typing import Any
+
+from hearth_downloads.core.faults import Unreachable
+from hearth_downloads.tools.client import Client
+from hearth_downloads.tools.exchange import Aborted, Exchange
+from hearth_downloads.tools.messages import Message, write_message
+from hearth_downloads.tools.order import read_order
+
+CALLS_MAX = 128
+LIST_SECONDS = 20.0
+MEMORY_MAX = 2 << 30
+STACK = 512 * 1024
+_NO_METHOD, _INTERNAL = -32601, -32603
+
+
+class Worker:
+    """The server, as the gateway sees it."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.calls: dict[Any, Exchange] = {}
+        self.lock = threading.Lock()
+
+    def say(self, message: Message) -> None:
+        """Write a message to the gateway."""
+        try:
+            line = write_message({"jsonrpc": "2.0", **message})
+        except Unreachable as fault:
+            self._fail(message["id"], fault.text)
+            return
+        with self.lock:
+            try:
+                sys.stdout.buffer.write(line + b"\n")
+                sys.stdout.buffer.flush()
+            except BrokenPipeError:
+                os._exit(0)  # the gateway's process has ended
+
+    def _fail(self, number: Any, text: str) -> None:
+        error = {"code": _INTERNAL, "message": text}
+        self.say({"id": number, "error": error})
+
+    def take(self, message: Message) -> None:
+        """Take a message of the gateway."""
+        method, number = message.get("method"), message.get("id")
+        if method == "notifications/cancelled":
+            call = self.calls.get(message["params"].get("requestId"))
+            if call:
+                call.abort()
+        elif number is None or method is None:
+            return
+        elif method not in ("initialize", "tools/list", "tools/call"):
+            error = {"code": _NO_METHOD, "message": "there is no such method"}
+            self.say({"id": number, "error": error})
+        elif len(self.calls) >= CALLS_MAX:
+            self._fail(number, f"more than {CALLS_MAX} calls wait for it")
+        else:
+            self._begin(message)
+
+    def _begin(self, message: Message) -> None:
+        is_call = message["method"] == "tools/call"
+        exchange = Exchange(
+            self.client.server, None if is_call else LIST_SECONDS
+        )
+        self.calls[message["id"]] = exchange
+        threading.Thread(
+            target=self._serve, args=(message, exchange), daemon=True
+        ).start()
+
+    def _serve(self, message: Message, exchange: Exchange) -> None:
+        number, method = message["id"], message["method"]
+        shown = self.client.server.shown
+        if method == "tools/call":
+            shown = f"the server {self.client.server.name} ({shown})"
+        try:
+            with exchange:
+                self.say({"id": number, **self._do(message, exchange)})
+        except Aborted:
+            if method == "tools/call":
+                self.client.cancel(number)
+            else:
+                text = f"does not answer `{method}` in {LIST_SECONDS:g} s"
+                self._fail(number, f"{shown} {text}")
+        except Unreachable as fault:
+            self._fail(number, f"{shown} {fault.text}")
+        except MemoryError:
+            self._fail(number, f"{shown} answers with more than has room")
+        except Exception as error:
+            # Its text may quote a request.
+            name = type(error).__name__
+            self._fail(number, f"{shown} was not asked: {name}")
+        finally:
+            self.calls.pop(number, None)
+
+    def _do(self, message: Message, exchange: Exchange) -> Message:
+        """Return what is answered: a result or an error."""
+        if message["method"] == "initialize":
+            self.client.open()
+            return {
+                "result": {
+                    "protocolVersion": message["params"]["protocolVersion"],
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "hearth", "version": "1"},
+                }
+            }
+        answer = self.client.request(exchange, message)
+        key = "result" if "result" in answer else "error"
+        return {key: answer.get(key)}
+
+
+def main(ca_file: str) -> None:
+    """Be the process. `ca_file` names authorities; "": the system's."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MAX, MEMORY_MAX))
+    threading.stack_size(STACK)
+    client = Client(read_order(ca_file))
+    worker = Worker(client)
+    for line in sys.stdin.buffer:
+        worker.take(json.loads(line))
+    client.close()
+    os._exit(0)
