@@ -539,6 +539,21 @@ def test_nothing_listens(begin: Begin) -> None:
     assert "s3cret" not in text
 
 
+@pytest.mark.parametrize("content", [None, b"no PEM"])
+def test_authorities_that_cannot_be_read(
+    begin: Begin, tmp_path_factory: pytest.TempPathFactory, content: Any
+) -> None:
+    path = tmp_path_factory.mktemp("authority") / "ours.pem"
+    if content:
+        path.write_bytes(content)
+    worker = begin("https://127.0.0.1:1/mcp", str(path))
+    for _ in range(2):
+        said = worker.ask("initialize", {"protocolVersion": "x"})
+        text = said["error"]["message"]
+        assert "is not asked: its certificate is judged by" in text
+        assert f"{path}, which cannot be read as PEM" in text
+
+
 def test_a_server_without_tls_is_asked_once(begin: Begin) -> None:
     """A connection that fails in one era fails in the other."""
     with socket.socket() as listener:

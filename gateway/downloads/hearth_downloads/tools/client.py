@@ -72,6 +72,8 @@ class Client:
 
     def open(self) -> None:
         """Find out how the server is spoken to, and begin a session."""
+        if self.server.flaw:
+            raise Unreachable(self.server.flaw)
         with self._lock:
             self._open()
 

@@ -57,6 +57,7 @@ class Server:
     place: Place
     headers: tuple[tuple[str, str], ...] = field(repr=False)
     context: Optional[ssl.SSLContext] = None  # for https
+    flaw: str = ""  # why it cannot be asked at all
 
     @property
     def shown(self) -> str:
@@ -70,8 +71,16 @@ def read_order(ca_file: str, number: int = ORDER_FD) -> Server:
     os.close(number)
     order = json.loads(text)
     place = parse_place(order["url"])
-    context = None
-    if place.scheme == "https":
-        context = make_context(ca_file or find_certificates())
     headers = tuple((name, value) for name, value in order["headers"])
-    return Server(order["name"], place, headers, context)
+    context, flaw = None, ""
+    path = ca_file or find_certificates()
+    if place.scheme == "https":
+        try:
+            context = make_context(path)
+        except (OSError, ssl.SSLError) as error:
+            reason = error.strerror or type(error).__name__
+            flaw = (
+                f"is not asked: its certificate is judged by {path}, which "
+                f"cannot be read as PEM ({reason}); see fetch/ca_file"
+            )
+    return Server(order["name"], place, headers, context, flaw)
