@@ -164,6 +164,7 @@ static void says_what_is_wrong_with_a_url(void **state)
         "https://x.example/#s3cret",
         "https://x.example/a b",
         "https://x.example/\\u00e9",
+        "https://x.example/\\u007f",
         "https://x.example/a\\nHost: s3cret",
         "https://x.example:99999/",
         "https://x.example:/",
@@ -208,6 +209,7 @@ static void says_what_is_wrong_with_a_header(void **state)
         {"{\"A\": 1}", "a: the header A must be a text of printable ASCII"},
         {"{\"A\": \"s3cret\\r\\nB: c\"}", "a: the header A must be a text"},
         {"{\"A\": \"s3cret\\u00e9\"}", "a: the header A must be a text"},
+        {"{\"A\": \"s3cret\\u007f\"}", "a: the header A must be a text"},
         {"{\"A b\": \"s3cret\"}", "a: `headers` has a name that no header can"},
         {"{\"\": \"s3cret\"}", "a: `headers` has a name that no header can"},
         {"{\"A\\r\\nB\": \"x\"}", "a: `headers` has a name that no header can"},
@@ -223,6 +225,40 @@ static void says_what_is_wrong_with_a_header(void **state)
 
         expect_refused(entry, headers[i][1]);
     }
+}
+
+/* Returns an entry; the caller owns it. */
+static char *sized_entry(size_t letters, size_t value, size_t headers)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    buffer_text(&out, "{\"url\": \"https://x.example/");
+    for (size_t i = 0; i < letters; i++)
+        buffer_text(&out, "p");
+    buffer_text(&out, "\", \"headers\": {\"A\": \"");
+    for (size_t i = 0; i < value; i++)
+        buffer_text(&out, "v");
+    buffer_text(&out, "\"");
+    for (size_t i = 1; i < headers; i++)
+        buffer_format(&out, ", \"A%zu\": \"\"", i);
+    buffer_text(&out, "}}");
+    return mem_text((const char *) out.data);
+}
+
+static void everything_has_a_limit(void **state)
+{
+    static const size_t most[] = {2000 - sizeof "https://x.example", 8192, 32};
+    cleanup_free char *entry = sized_entry(most[0], most[1], most[2]);
+    cleanup_free char *url = sized_entry(most[0] + 1, 1, 1);
+    cleanup_free char *value = sized_entry(1, most[1] + 1, 1);
+    cleanup_free char *headers = sized_entry(1, 1, most[2] + 1);
+    cleanup_tool_server_file tool_server_file_t *file = read_one(entry);
+
+    (void) state;
+    assert_non_null(file->servers[0].order);
+    expect_refused(url, "of at most 2000 characters");
+    expect_refused(value, "printable ASCII, at most 8192 characters");
+    expect_refused(headers, "an object of at most 32 texts");
 }
 
 /* A key in the file is for the gateway's user alone; a variable's name is not
@@ -261,6 +297,7 @@ int main(void)
         WITH_FILE(says_what_is_wrong_with_a_url),
         WITH_FILE(says_what_is_wrong_with_its_kind),
         WITH_FILE(says_what_is_wrong_with_a_header),
+        WITH_FILE(everything_has_a_limit),
         WITH_FILE(a_key_is_in_a_file_of_its_own_or_in_a_variable),
     };
 
