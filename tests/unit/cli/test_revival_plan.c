@@ -147,8 +147,8 @@ static void leaves_out_a_revival_that_was_broken_off(void **state)
 {
     static const char *const ends[] = {
         ",{\"what\":\"revived\",\"seq\":6,\"is_complete\":false}",
-        ",{\"what\":\"reviving\",\"seq\":6},"
-        "{\"what\":\"other\",\"seq\":7,\"is_complete\":true}",
+        (",{\"what\":\"reviving\",\"seq\":6},"
+         "{\"what\":\"other\",\"seq\":7,\"is_complete\":true}"),
         "",
     };
     static const bool breaks[] = {false, false, false, true, true, false};
