@@ -32,8 +32,8 @@ void gate_destroy(gate_t **self_p);
 int gate_open(const char *session, channel_t channel, const char *inner,
               listener_t listener, gate_port_t **ret_port, fault_t *fault);
 /* Accepts no more connections at the port, which is free when this
- * returns.  * Connections that are there end with their inner side, or at once
- * if they have none yet. */
+ * returns. Connections that are there end with their inner side, or at once if
+ * they have none yet. */
 void gate_close(gate_port_t **port_p);
 
 #endif

@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "protocol/limits.h"
 
+#include <pthread.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define BEAT_FRAMES 16 /* a client's has 2 */
 /* libzmq's tree of prefixes needs 31 times the bytes of a subscription. */
@@ -45,6 +47,7 @@ gate_port_t *gate_port_new(const char *session, channel_t channel,
     self->channel = channel;
     self->inner = mem_text(inner);
     self->address = listener.address;
+    pthread_mutex_init(&self->lock, NULL);
     self->listener = listener.fd;
     self->watch = (gate_watch_t){WATCH_PORT, self, 0};
     self->limits = limits_of(channel);
@@ -58,6 +61,7 @@ void gate_port_destroy(gate_port_t **self_p)
     if (!self)
         return;
     gate_port_shut(self);
+    pthread_mutex_destroy(&self->lock);
     free(self->session);
     free(self->inner);
     free(self);
@@ -67,10 +71,11 @@ void gate_port_destroy(gate_port_t **self_p)
 /* A listening socket that is shut down does not hold its port: SO_REUSEADDR. */
 void gate_port_vacate(gate_port_t *self)
 {
-    int fd = self->listener;
-
-    if (fd >= 0)
-        (void) shutdown(fd, SHUT_RDWR);
+    pthread_mutex_lock(&self->lock);
+    self->is_vacated = true;
+    if (self->listener >= 0)
+        (void) shutdown(self->listener, SHUT_RDWR);
+    pthread_mutex_unlock(&self->lock);
 }
 
 bool gate_port_listen(gate_port_t *self)
@@ -79,9 +84,12 @@ bool gate_port_listen(gate_port_t *self)
 
     if (self->listener >= 0)
         return true;
-    if (listener_retry(&self->address, &fd) < 0)
+    pthread_mutex_lock(&self->lock);
+    if (!self->is_vacated && listener_retry(&self->address, &fd) == 0)
+        self->listener = fd;
+    pthread_mutex_unlock(&self->lock);
+    if (fd < 0)
         return false;
-    self->listener = fd;
     log_notice("session=%s channel=%s port %u is free again", self->session,
                channel_name(self->channel), tcp_address_port(&self->address));
     return true;
@@ -89,8 +97,12 @@ bool gate_port_listen(gate_port_t *self)
 
 void gate_port_shut(gate_port_t *self)
 {
-    int fd = atomic_exchange(&self->listener, -1);
+    int fd;
 
+    pthread_mutex_lock(&self->lock);
+    self->is_vacated = true;
+    fd = atomic_exchange(&self->listener, -1);
+    pthread_mutex_unlock(&self->lock);
     if (fd >= 0)
         close(fd);
 }

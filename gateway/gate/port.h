@@ -11,6 +11,7 @@
 #include "gateway/gate/zmtp_follower.h"
 #include "protocol/channel.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +36,9 @@ typedef struct gate_port {
     channel_t channel;
     char *inner;           /* owned; path of the Unix socket that it leads to */
     tcp_address_t address; /* where it listens */
+    pthread_mutex_t lock;  /* of the next two, when they change */
     atomic_int listener;   /* owned; -1: another program has the port */
+    bool is_vacated;       /* it listens no more */
     bool is_closed;        /* it is freed with its last connection */
     gate_watch_t watch;    /* the gate's */
     zmtp_limits_t limits;
@@ -58,12 +61,13 @@ gate_port_t *gate_port_new(const char *session, channel_t channel,
                            const char *inner, listener_t listener);
 void gate_port_destroy(gate_port_t **self_p);
 
-/* Makes the port free for others now, before the gate's thread closes it. The
- * owner's call. */
+/* Makes the port free for others now and for good, before the gate's thread
+ * closes it. The owner's call. */
 void gate_port_vacate(gate_port_t *self);
-/* Listens if it does not yet. Returns false if another program has the port. */
+/* Listens if it does not yet. Returns false if another program has the port, or
+ * if it was vacated before it listened. */
 bool gate_port_listen(gate_port_t *self);
-/* Closes the listening socket. */
+/* Closes the listening socket for good. */
 void gate_port_shut(gate_port_t *self);
 
 /* Notes a message that the owner has taken from the socket. This and the next

@@ -580,27 +580,44 @@ static void frees_its_port_at_once(void **state)
     close(listener.fd);
 }
 
+/* Opens a port that another program has, so that the gate looks at its ports.
+ */
+static gate_port_t *open_taken(const char *path, listener_t *ret_other)
+{
+    gate_port_t *port = NULL;
+    listener_t listener = {.fd = -1};
+    fault_t fault;
+
+    assert_int_equal(listener_open("127.0.0.1", 0, ret_other, &fault), 0);
+    assert_int_equal(
+        listener_reopen("127.0.0.1",
+                        (int) tcp_address_port(&ret_other->address), &listener,
+                        &fault),
+        0);
+    assert_int_equal(listener.fd, -1);
+    assert_int_equal(
+        gate_open("later", CHANNEL_SHELL, path, listener, &port, &fault), 0);
+    return port;
+}
+
+static void await_looks(void)
+{
+    unsigned before = gate_turns;
+
+    while (gate_turns - before < 3)
+        assert_false(is_ready(rig.inner, 10));
+}
+
 /* Another program has the port while the gate begins. */
 static void waits_for_a_port_that_is_taken(void **state)
 {
     cleanup_free char *path = inside("z-1");
-    gate_port_t *port = NULL;
-    listener_t other, listener = {.fd = -1};
-    fault_t fault;
-    int number, client, inner;
-    unsigned before;
+    listener_t other;
+    gate_port_t *port = open_taken(path, &other);
+    int number = (int) tcp_address_port(&other.address), client, inner;
 
     (void) state;
-    assert_int_equal(listener_open("127.0.0.1", 0, &other, &fault), 0);
-    number = (int) tcp_address_port(&other.address);
-    assert_int_equal(listener_reopen("127.0.0.1", number, &listener, &fault),
-                     0);
-    assert_int_equal(listener.fd, -1);
-    assert_int_equal(
-        gate_open("later", CHANNEL_SHELL, path, listener, &port, &fault), 0);
-    before = gate_turns;
-    while (gate_turns - before < 2) /* it has tried */
-        assert_false(is_ready(rig.inner, 10));
+    await_looks(); /* it has tried */
     close(other.fd);
     client = dial_port(number);
     for (int left = WAIT_MS / 10; client < 0 && left; left--) {
@@ -614,6 +631,47 @@ static void waits_for_a_port_that_is_taken(void **state)
     assert_int_equal(dial_port(number), -1);
     close(client);
     close(inner);
+}
+
+/* Its connections go on, and the gate still looks at the ports. */
+static void leaves_a_closed_port_closed(void **state)
+{
+    cleanup_free char *path = inside("z-1");
+    int client = dial(), inner, again;
+    listener_t other;
+    gate_port_t *port;
+
+    (void) state;
+    greet(client);
+    inner = answer();
+    hear(inner, GREETING);
+    gate_close(&rig.port);
+    port = open_taken(path, &other);
+    await_looks();
+    again = dial_port(rig.number);
+    gate_close(&port);
+    close(other.fd);
+    close(client);
+    close(inner);
+    assert_int_equal(again, -1);
+}
+
+/* It was closed before it ever listened. */
+static void forgets_a_port_that_it_waited_for(void **state)
+{
+    cleanup_free char *path = inside("z-1");
+    listener_t other;
+    gate_port_t *port = open_taken(path, &other);
+    bool listens;
+
+    (void) state;
+    pthread_mutex_lock(&gate_may_go);
+    gate_port_vacate(port);
+    close(other.fd);
+    listens = gate_port_listen(port);
+    pthread_mutex_unlock(&gate_may_go);
+    gate_close(&port);
+    assert_false(listens);
 }
 
 static void needs_a_gate(void **state)
@@ -658,6 +716,8 @@ int main(void)
         RIGGED(ends_connections_that_have_not_begun),
         RIGGED(frees_its_port_at_once),
         RIGGED(waits_for_a_port_that_is_taken),
+        RIGGED(leaves_a_closed_port_closed),
+        RIGGED(forgets_a_port_that_it_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
