@@ -69,11 +69,12 @@ report(
         "interrupted": interrupted(),
         "kept": seen("x"),
         "rich": seen("from IPython.display import HTML\nHTML('<b>bold</b>')"),
+        # After a cell's end: when it has started, euporie executes an empty
+        # cell of its own.
+        "status": kernel.status,
         "completed": [
             found["text"] for found in kernel.complete("x.bit_len", 9)
         ],
-        # Last: when it has started, euporie executes an empty cell of its own.
-        "status": kernel.status,
     }
 )
 kernel.restart(wait=True)
