@@ -27,6 +27,9 @@
     "64 KiB where no token is asked for); a file of any size can be written "  \
     "in chunks: chunk 1, 2, ... and -1 for the last one"
 #define BODY_MEMORY_MAX WIRE_FRAME_MAX /* bytes; a body is kept in memory */
+/* Reports of the end of one body: one, and a few while its answer is written.
+ */
+#define BODY_ENDS_MAX 8
 
 /* --- Requests --- */
 
@@ -151,6 +154,7 @@ static int on_request(http_t *http, struct lws *wsi, connection_t *connection)
     int64_t size = -1;
 
     exchange_destroy(&connection->exchange);
+    connection->body_ends = 0;
     exchange_t *exchange = connection->exchange = read_head(http, wsi);
     exchange->request.body_max = body_max(http);
     if (check_head(exchange, wsi))
@@ -216,10 +220,15 @@ static int on_body(http_t *http, connection_t *connection, const void *bytes,
     return 0;
 }
 
+/* A next request that came with the body in one piece makes libwebsockets
+ * report this end again: until the answer is written, or without end and with
+ * nothing in between. The connection is closed then. */
 static int on_body_end(connection_t *connection)
 {
     exchange_t *exchange = connection->exchange;
 
+    if (++connection->body_ends > BODY_ENDS_MAX)
+        return -1;
     if (!exchange || exchange->is_dispatched)
         return 0;
     /* libwebsockets assumes a length of 100 MiB for a body without one. */

@@ -12,6 +12,7 @@ typedef struct {
     terminal_socket_t *terminal; /* owned; or of a terminal */
     feed_socket_t *feed;         /* owned; or of a page that watches */
     bool is_counted;             /* among http->connections */
+    unsigned body_ends;          /* of this request, that were reported */
 } connection_t;
 
 /* The callback of the protocols that clients speak. */
