@@ -67,7 +67,9 @@ void __wrap_notify_listen(notify_t *self, zloop_t *loop,
 bool __wrap_process_control_keeps_awake(const session_t *self);
 int __wrap_zloop_start(zloop_t *self);
 void *__wrap_zsock_resolve(void *self);
-int __wrap_zmq_poll(zmq_pollitem_t *items, int count, long timeout);
+/* With sanitizers the linker also wraps what libczmq asks of libzmq. */
+__attribute__((visibility("default"))) int
+__wrap_zmq_poll(zmq_pollitem_t *items, int count, long timeout);
 
 int __wrap_channels_new(connection_file_t *connection,
                         const channel_place_t *place, channels_t **ret_channels,
