@@ -22,10 +22,10 @@ class Accepting:
     A connection is closed when the function returns or its client has gone.
     """
 
-    def __init__(self, serve: Serve) -> None:
+    def __init__(self, serve: Serve, port: int = 0) -> None:
         self.serve = serve
         self.accepted = 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(("127.0.0.1", port))
         self.port: int = self.listener.getsockname()[1]
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()

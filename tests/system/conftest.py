@@ -15,6 +15,7 @@ pytest.register_assert_rewrite(
 )
 
 from client import Client  # noqa: E402
+from deadline import wait_for  # noqa: E402
 from harness import Gateway, Session, started  # noqa: E402
 
 if TYPE_CHECKING:
@@ -47,6 +48,22 @@ def session(gateway: Gateway) -> Iterator[Session]:
     made = gateway.create()
     yield made
     made.delete()
+
+
+@pytest.fixture
+def alone() -> Iterator[Gateway]:
+    """Folders without a gateway; one that was started there is ended."""
+    folders = Gateway()
+    try:
+        yield folders
+    finally:
+        folders.run("gateway", "stop", "--end-sessions")
+        wait_for(
+            lambda: not (folders.runtime / "management.sock").exists(),
+            "the end of the gateway",
+        )
+        wait_for(lambda: not folders.left_over(), "nothing left over")
+        folders.sweep()
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,15 @@ Json = dict[str, Any]
 
 class Pipe:
     def __init__(
-        self, gateway: Gateway, *words: str, env: Optional[Json] = None
+        self,
+        gateway: Gateway,
+        *words: str,
+        env: Optional[Json] = None,
+        may_start: bool = False,
     ) -> None:
+        allowed = [] if may_start else ["--no-start"]
         self.process = subprocess.Popen(
-            [HEARTH, "mcp", "--no-start", *words],
+            [HEARTH, "mcp", *allowed, *words],
             env={**gateway.env, **(env or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -7,10 +7,10 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 import pytest
-from deadline import DEADLINE, wait_for
+from deadline import DEADLINE
 from harness import HEARTH, Gateway, Session
 from processes import children
 
@@ -236,22 +236,6 @@ def test_unknown_profile(gateway: Gateway) -> None:
 
     assert done.returncode == 1
     assert "cobol" in done.stderr
-
-
-@pytest.fixture
-def alone() -> Iterator[Gateway]:
-    """Folders without a gateway; one that was started there is ended."""
-    folders = Gateway()
-    try:
-        yield folders
-    finally:
-        folders.run("gateway", "stop", "--end-sessions")
-        wait_for(
-            lambda: not (folders.runtime / "management.sock").exists(),
-            "the end of the gateway",
-        )
-        wait_for(lambda: not folders.left_over(), "nothing left over")
-        folders.sweep()
 
 
 def test_no_start(alone: Gateway) -> None:

@@ -5,35 +5,26 @@
 #include "gateway/cli/core/command.h"
 
 #include "gateway/cli/client/management_client.h"
-#include "gateway/cli/client/net_stream.h"
+#include "gateway/cli/client/own_gateway.h"
 #include "gateway/cli/mcp/mcp_agents.h"
 #include "gateway/cli/mcp/mcp_pipe.h"
-#include "gateway/config/state_files.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* --- hearth mcp --- */
 
-/* Reads the running gateway's HTTP address and token; NULL if no gateway runs.
- * The management socket is not used: if a gateway replaces one that was killed,
- * its key differs, and a request with the old key gets no answer. */
-static json_t *read_http(const options_t *options)
+/* Reaps the gateways that this process started and that have ended since; it
+ * has no other children. */
+static void reap_gateways(void)
 {
-    cleanup_free char *path =
-        mem_format("%s/" GATEWAY_HTTP_FILE, options->runtime_dir);
-    json_t *http = json_load_file(path, 0, NULL);
-    pid_t pid = (pid_t) member_number(http, "pid", 0);
-
-    if (pid > 0 && (kill(pid, 0) == 0 || errno == EPERM))
-        return http;
-    json_decref(http);
-    return NULL;
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        continue;
 }
 
 /* Starts a gateway if that is permitted, and waits until it answers. */
@@ -50,20 +41,21 @@ static int start_gateway(const arguments_t *arguments, bool may_start,
 
 /* Finds the gateway of this user. */
 static int find_own(const arguments_t *arguments, bool may_start,
-                    json_t **ret_http, fault_t *fault)
+                    own_gateway_t **ret_own, fault_t *fault)
 {
     cleanup_options options_t *options = arguments_options(arguments);
     int r;
 
     if (!options)
         return fault_set(fault, EINVAL, "the configuration has errors");
-    *ret_http = read_http(options);
-    if (!*ret_http) {
+    reap_gateways();
+    *ret_own = own_gateway_find(options->runtime_dir);
+    if (!*ret_own) {
         if ((r = start_gateway(arguments, may_start, fault)) < 0)
             return r;
-        *ret_http = read_http(options);
+        *ret_own = own_gateway_find(options->runtime_dir);
     }
-    if (!*ret_http)
+    if (!*ret_own)
         return fault_set(fault, EPROTONOSUPPORT,
                          "the gateway does not serve HTTP: http/enabled is 0 "
                          "in its configuration");
@@ -93,17 +85,20 @@ static int find(void *arg, bool may_start, mcp_place_t *ret_place,
     const char *session = arguments_value(arguments, "session");
     const char *url = variable("HEARTH_URL");
     const tls_files_t files = files_of(arguments);
-    json_auto_t *http = NULL;
+    cleanup_own_gateway own_gateway_t *own = NULL;
     int r;
 
     if (url)
         return mcp_place_read(url, session, variable("HEARTH_TOKEN"), &files,
                               ret_place, fault);
-    if ((r = find_own(arguments, may_start, &http, fault)) < 0)
+    if ((r = find_own(arguments, may_start, &own, fault)) < 0
+        || (r = mcp_place_read(own_gateway_url(own), session,
+                               own_gateway_token(own), &files, ret_place,
+                               fault))
+               < 0)
         return r;
-    return mcp_place_read(member_text(http, "url"), session,
-                          json_string_value(json_object_get(http, "token")),
-                          &files, ret_place, fault);
+    ret_place->own = take_ptr(own);
+    return 0;
 }
 
 static int run(const arguments_t *arguments)
@@ -155,11 +150,12 @@ static int try_handshake(const arguments_t *arguments, fault_t *fault)
 {
     cleanup_options options_t *options =
         variable("HEARTH_URL") ? NULL : arguments_options(arguments);
-    json_auto_t *http = options ? read_http(options) : NULL;
+    cleanup_own_gateway own_gateway_t *own =
+        options ? own_gateway_find(options->runtime_dir) : NULL;
     cleanup_mcp_place mcp_place_t place = {0};
     const tls_files_t files = files_of(arguments);
     net_stream_t stream = NET_STREAM_CLOSED;
-    const char *url = http ? member_text(http, "url") : variable("HEARTH_URL");
+    const char *url = own ? own_gateway_url(own) : variable("HEARTH_URL");
     int r;
 
     if (!url)

@@ -124,7 +124,8 @@ static void fail_request(const pipe_link_t *link, const char *text)
 
 /* --- Connections --- */
 
-/* Finds the gateway anew and sends the request to it. */
+/* Sends the request to the gateway, which is found anew unless it still serves
+ * where it was. */
 static int send_request(pipe_t *self, pipe_link_t *link, fault_t *fault)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
@@ -132,15 +133,14 @@ static int send_request(pipe_t *self, pipe_link_t *link, fault_t *fault)
 
     net_stream_close(&link->stream);
     http_reply_clear(&link->reply);
-    if (!self->place.host || link->was_tried) {
+    if (!self->place.host || link->was_tried
+        || !mcp_place_is_current(&self->place)) {
         mcp_place_clear(&self->place);
         if ((r = self->find(self->arg, true, &self->place, fault)) < 0)
             return r;
     }
     link->was_tried = true;
-    r = net_stream_open(&link->stream, self->place.host, self->place.port,
-                        self->place.trust, fault);
-    if (r < 0)
+    if ((r = mcp_place_connect(&self->place, &link->stream, fault)) < 0)
         return r;
     mcp_request_write(&self->place, &self->client, link->message, link->line,
                       link->size, &out);

@@ -16,6 +16,7 @@ void mcp_place_clear(mcp_place_t *self)
     free(self->path);
     free(self->token);
     tls_trust_destroy(&self->trust);
+    own_gateway_destroy(&self->own);
     *self = (mcp_place_t){0};
 }
 
@@ -93,4 +94,23 @@ int mcp_place_read(const char *url, const char *session, const char *token,
     *ret_place = place;
     place = (mcp_place_t){0};
     return 0;
+}
+
+bool mcp_place_is_current(const mcp_place_t *self)
+{
+    return !self->own || own_gateway_serves(self->own);
+}
+
+/* Looks after the connection is there: a gateway that lives now had its port
+ * then. A look before it would leave an instant for another program. */
+int mcp_place_connect(const mcp_place_t *self, net_stream_t *stream,
+                      fault_t *fault)
+{
+    int r = net_stream_open(stream, self->host, self->port, self->trust, fault);
+
+    if (mcp_place_is_current(self))
+        return r;
+    net_stream_close(stream);
+    return fault_set(fault, ESTALE, "the gateway at %s:%s has ended",
+                     self->host, self->port);
 }

@@ -118,8 +118,7 @@ static int subscribe(const mcp_place_t *place, const mcp_client_t *client,
         json_pack("{s:s,s:s,s:s,s:{s:s}}", "jsonrpc", "2.0", "id", "hearth mcp",
                   "method", "resources/subscribe", "params", "uri", uri);
     fault_t ignored;
-    int r = net_stream_open(&stream, place->host, place->port, place->trust,
-                            &ignored);
+    int r = mcp_place_connect(place, &stream, &ignored);
 
     if (r < 0)
         return r;
@@ -142,9 +141,7 @@ static int open_all(mcp_stream_t *self, const mcp_place_t *place,
         if ((r = subscribe(place, client, uri)) < 0)
             return r;
     }
-    r = net_stream_open(&self->stream, place->host, place->port, place->trust,
-                        &ignored);
-    if (r < 0)
+    if ((r = mcp_place_connect(place, &self->stream, &ignored)) < 0)
         return r;
     mcp_request_write_get(place, client, &out);
     return net_stream_write(&self->stream, out.data, out.size, &ignored);

@@ -1,0 +1,27 @@
+/* Where the user's own gateway serves HTTP, and whether it still does. Its file
+ * outlives a gateway that was killed, and any program may then take its port:
+ * only what is checked here may be sent there. */
+#ifndef HEARTH_GATEWAY_CLI_CLIENT_OWN_GATEWAY_H
+#define HEARTH_GATEWAY_CLI_CLIENT_OWN_GATEWAY_H
+
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+
+typedef struct own_gateway own_gateway_t;
+
+/* Finds the gateway whose runtime folder that is. NULL if none runs, or it does
+ * not serve HTTP. */
+own_gateway_t *own_gateway_find(const char *runtime_dir);
+void own_gateway_destroy(own_gateway_t **self_p);
+#define cleanup_own_gateway CLEANUP(own_gateway_destroy)
+
+/* Borrowed; the token is NULL if none is needed. */
+const char *own_gateway_url(const own_gateway_t *self);
+const char *own_gateway_token(const own_gateway_t *self);
+
+/* Returns true if that gateway lives and still serves at its URL. A connection
+ * that was opened before leads to it then. */
+bool own_gateway_serves(const own_gateway_t *self);
+
+#endif
