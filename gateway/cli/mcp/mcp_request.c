@@ -97,12 +97,19 @@ static void begin(const char *method, const char *accept,
         buffer_format(out, "Authorization: Bearer %s\r\n", place->token);
 }
 
+/* Writes a header whose value may not be known yet, or never. */
+static void write_known(const char *name, const char *value, buffer_t *out)
+{
+    if (*value)
+        write_header(name, value, out);
+}
+
 void mcp_request_write_get(const mcp_place_t *place, const mcp_client_t *client,
                            buffer_t *out)
 {
     begin("GET", "text/event-stream", place, out);
-    write_header("MCP-Protocol-Version", client->version, out);
-    write_header("Mcp-Session-Id", client->session, out);
+    write_known("MCP-Protocol-Version", client->version, out);
+    write_known("Mcp-Session-Id", client->session, out);
     buffer_text(out, "\r\n");
 }
 
@@ -123,11 +130,10 @@ void mcp_request_write(const mcp_place_t *place, const mcp_client_t *client,
     if (mcp_request_is_modern(message)) {
         write_header("MCP-Protocol-Version", version_of(message), out);
         write_names(message, out);
-    } else if (*client->version) {
-        write_header("MCP-Protocol-Version", client->version, out);
+    } else {
+        write_known("MCP-Protocol-Version", client->version, out);
     }
-    if (*client->session)
-        write_header("Mcp-Session-Id", client->session, out);
+    write_known("Mcp-Session-Id", client->session, out);
     buffer_text(out, "\r\n");
     buffer_append(out, line, size);
 }

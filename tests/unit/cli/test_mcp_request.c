@@ -87,6 +87,20 @@ static void asks_for_the_stream_of_notifications(void **state)
                         "Mcp-Session-Id: abc\r\n\r\n");
 }
 
+static void leaves_out_what_a_client_does_not_have(void **state)
+{
+    static const mcp_client_t client = {"2025-06-18", ""};
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    cleanup_free char *posted = request_of("{}", &client);
+
+    (void) state;
+    mcp_request_write_get(&place, &client, &out);
+    assert_non_null(strstr((char *) out.data, "\r\nMCP-Protocol-Version: 2"));
+    assert_null(strstr((char *) out.data, "Mcp-Session-Id"));
+    assert_non_null(strstr(posted, "\r\nMCP-Protocol-Version: 2"));
+    assert_null(strstr(posted, "Mcp-Session-Id"));
+}
+
 static const mcp_place_t six = {
     .host = (char[]){"::1"}, .port = (char[]){"1"}, .path = (char[]){"/mcp"}};
 
@@ -131,6 +145,7 @@ int main(void)
         cmocka_unit_test(no_line_is_made_by_a_client),
         cmocka_unit_test(names_the_negotiated_revision),
         cmocka_unit_test(asks_for_the_stream_of_notifications),
+        cmocka_unit_test(leaves_out_what_a_client_does_not_have),
         cmocka_unit_test(puts_an_address_into_brackets),
         cmocka_unit_test(gives_calls_a_key),
     };
