@@ -11,13 +11,15 @@
 
 #define PAUSE_MIN_MS 200   /* between two tries */
 #define PAUSE_MAX_MS 10000 /* it doubles up to this */
-#define ANSWER_MS    5000  /* to a subscription */
+#define LIVED_MS     5000  /* a stream of this age was no failed try */
+#define ANSWERS_MS   5000  /* to all subscriptions: nothing else is done then */
 #define PIECE        (64u << 10)
 
 static void close_stream(mcp_stream_t *self)
 {
     net_stream_close(&self->stream);
     http_reply_clear(&self->reply);
+    self->opened_ms = 0;
 }
 
 void mcp_stream_clear(mcp_stream_t *self)
@@ -36,11 +38,17 @@ static void begin(mcp_stream_t *self)
     self->pause_ms = PAUSE_MIN_MS;
 }
 
-/* The stream has ended, or a try to open it has failed. */
+/* The stream has ended, or a try to open it has failed. A stream that is cut
+ * soon after its start counts as a try: it would be opened at once, for ever.
+ */
 static void try_later(mcp_stream_t *self)
 {
+    int64_t now = clock_monotonic_ms();
+
+    if (self->opened_ms && now - self->opened_ms >= LIVED_MS)
+        self->pause_ms = PAUSE_MIN_MS;
     close_stream(self);
-    self->due_ms = clock_monotonic_ms() + self->pause_ms;
+    self->due_ms = now + self->pause_ms;
     self->pause_ms *= 2;
     if (self->pause_ms > PAUSE_MAX_MS)
         self->pause_ms = PAUSE_MAX_MS;
@@ -81,10 +89,9 @@ int mcp_stream_wait_ms(const mcp_stream_t *self)
 /* --- Opening --- */
 
 /* Reads the whole answer; it says nothing that the client has to know. */
-static int await_answer(net_stream_t *stream)
+static int await_answer(net_stream_t *stream, int64_t deadline)
 {
     CLEANUP(http_reply_clear) http_reply_t reply = {0};
-    int64_t deadline = clock_monotonic_ms() + ANSWER_MS;
     fault_t ignored;
 
     while (!reply.is_over) {
@@ -110,7 +117,7 @@ static void close_connection(net_stream_t *stream)
 }
 
 static int subscribe(const mcp_place_t *place, const mcp_client_t *client,
-                     const char *uri)
+                     const char *uri, int64_t deadline)
 {
     CLEANUP(close_connection) net_stream_t stream = NET_STREAM_CLOSED;
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
@@ -124,13 +131,14 @@ static int subscribe(const mcp_place_t *place, const mcp_client_t *client,
         return r;
     mcp_request_write(place, client, message, NULL, 0, &out);
     r = net_stream_write(&stream, out.data, out.size, &ignored);
-    return r < 0 ? r : await_answer(&stream);
+    return r < 0 ? r : await_answer(&stream, deadline);
 }
 
 static int open_all(mcp_stream_t *self, const mcp_place_t *place,
                     const mcp_client_t *client)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    int64_t deadline = clock_monotonic_ms() + ANSWERS_MS;
     fault_t ignored;
     const char *uri;
     json_t *value;
@@ -138,7 +146,9 @@ static int open_all(mcp_stream_t *self, const mcp_place_t *place,
 
     json_object_foreach(self->uris, uri, value)
     {
-        if ((r = subscribe(place, client, uri)) < 0)
+        if (clock_monotonic_ms() >= deadline)
+            return -ETIMEDOUT;
+        if ((r = subscribe(place, client, uri, deadline)) < 0)
             return r;
     }
     if ((r = mcp_place_connect(place, &self->stream, &ignored)) < 0)
@@ -152,6 +162,8 @@ void mcp_stream_open(mcp_stream_t *self, const mcp_place_t *place,
 {
     if (!place || open_all(self, place, client) < 0)
         try_later(self);
+    else
+        self->opened_ms = clock_monotonic_ms();
 }
 
 /* --- Reading --- */
@@ -179,7 +191,6 @@ static bool read_piece(mcp_stream_t *self)
         self->is_wanted = false;
         return false;
     }
-    self->pause_ms = PAUSE_MIN_MS;
     return true;
 }
 

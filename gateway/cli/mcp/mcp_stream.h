@@ -18,10 +18,11 @@
 typedef struct {
     net_stream_t stream; /* owned; closed while there is none */
     http_reply_t reply;  /* owned; to the GET */
-    json_t *uris;     /* owned; URI -> true: what is subscribed to; or NULL */
-    bool is_wanted;   /* the client has introduced itself */
-    int64_t due_ms;   /* monotonic; the next try while it is closed */
-    int64_t pause_ms; /* before the try after that */
+    json_t *uris;      /* owned; URI -> true: what is subscribed to; or NULL */
+    bool is_wanted;    /* the client has introduced itself */
+    int64_t opened_ms; /* monotonic; 0: it is closed */
+    int64_t due_ms;    /* monotonic; the next try while it is closed */
+    int64_t pause_ms;  /* before the try after that */
 } mcp_stream_t;
 
 #define MCP_STREAM_CLOSED ((mcp_stream_t){.stream = {.fd = -1}})
@@ -35,8 +36,9 @@ void mcp_stream_note(mcp_stream_t *self, const json_t *message,
 /* Returns the milliseconds until the stream is to be opened; -1: it is open, or
  * not wanted. */
 int mcp_stream_wait_ms(const mcp_stream_t *self);
-/* Opens the stream, after the subscriptions. It is tried again later if that
- * fails; `place` is NULL if there is no gateway at the moment. */
+/* Opens the stream, after the subscriptions, for which it waits up to 5 s and
+ * a connection's time. It is tried again later if that fails; `place` is NULL
+ * if there is no gateway at the moment. */
 void mcp_stream_open(mcp_stream_t *self, const mcp_place_t *place,
                      const mcp_client_t *client);
 /* Reads what has come, and appends the next whole message to *out. Returns
