@@ -286,7 +286,7 @@ class FakeMcp:
                 Mcp_Session_Id=f"session-{self.made}",
             )
         elif session is None:
-            handler.error(400, -32000, "no valid session id was provided")
+            handler.error(400, -32600, "no session id was provided")
         elif session not in self.sessions:
             handler.error(404, -32001, "there is no such session")
         elif headers.get("mcp-protocol-version") != self.version:

@@ -18,7 +18,7 @@ from typing import Any, Callable
 
 import pytest
 from authority import Authority
-from deadline import DEADLINE
+from deadline import DEADLINE, wait_for
 from downloading import PACKAGE
 from fake_mcp import KEY, MODERN, FakeMcp, Handler
 
@@ -211,6 +211,105 @@ def test_a_session_that_is_lost(server: FakeMcp, begin: Begin) -> None:
     assert server.made == 2
     worker.end()
     assert server.sessions == set()  # it was given back
+
+
+def _unavailable(handler: Handler) -> None:
+    """Answer as a proxy that has no server to pass it to."""
+    handler.send(404, "text/html", b"<p>no backend")
+
+
+def test_a_server_that_is_away_for_a_while(
+    either: FakeMcp, begin: Begin
+) -> None:
+    """Check that a failure meanwhile makes no later call fail."""
+    worker = begin(either.url).start()
+    methods = ("tools/call", "server/discover", "initialize")
+    either.scripts.update(dict.fromkeys(methods, _unavailable))
+    either.sessions.clear()
+    assert "has no endpoint there (404)" in worker.fault()
+    either.scripts.clear()
+    assert "result" in worker.call("add", a=1, b=1)
+
+
+def test_a_session_that_is_lost_in_plain_text(
+    server: FakeMcp, begin: Begin
+) -> None:
+    """The Python SDK, up to 1.20, says it without an error of JSON-RPC."""
+    worker = begin(server.url).start()
+    text = b"Bad Request: No valid session ID provided"
+
+    def refuse(handler: Handler) -> None:
+        if handler.asked.headers["mcp-session-id"] in server.sessions:
+            server.answer(handler)
+        else:
+            handler.send(400, "text/plain", text)
+
+    server.sessions.clear()
+    with server.script("tools/call", refuse):
+        assert "result" in worker.call("add", a=1, b=1)
+    assert server.made == 2
+    play = _refuse_with(text)
+    with server.script("tools/call", play):
+        assert "says that the request is wrong (400)" in worker.fault()
+    assert server.made == 3  # it was asked for one more, once
+
+
+def _refuse_with(text: bytes) -> Callable[[Handler], None]:
+    return lambda handler: handler.send(400, "text/plain", text)
+
+
+def test_a_call_that_begins_while_it_is_opened_again(
+    server: FakeMcp, begin: Begin
+) -> None:
+    """It waits for that, and is sent with the new session."""
+    worker = begin(server.url).start()
+    begun, may_end = threading.Event(), threading.Event()
+
+    def wait(handler: Handler) -> None:
+        begun.set()
+        may_end.wait(DEADLINE)
+        handler.error(400, -32600, "no session id was provided")
+
+    server.sessions.clear()
+    params = {"name": "add", "arguments": {"a": 1, "b": 1}}
+    with server.script("server/discover", wait):
+        numbers = [worker.send("tools/call", params)]
+        assert begun.wait(DEADLINE)
+        numbers += [worker.send("tools/call", params) for _ in range(3)]
+        worker.ask("nothing", {})  # it has read all of them
+        may_end.set()
+        assert all("result" in worker.answer(one) for one in numbers)
+    assert server.made == 2
+
+
+def test_calls_that_are_cancelled_while_it_is_opened_again(
+    server: FakeMcp, begin: Begin
+) -> None:
+    """They end at once, and one that is not shares what came of it."""
+    worker = begin(server.url).start()
+    may_end = threading.Event()
+
+    def wait(handler: Handler) -> None:
+        may_end.wait(DEADLINE)
+        handler.send(503)
+
+    server.sessions.clear()
+    params = {"name": "add", "arguments": {"a": 1, "b": 1}}
+    scripts = {"server/discover": wait, "initialize": wait}
+    server.scripts.update(scripts)
+    numbers = [worker.send("tools/call", params) for _ in range(8)]
+    server.wait(lambda: "server/discover" in server.methods()[3:])
+    threads = Path(f"/proc/{worker.process.pid}/task")
+    for one in numbers[:7]:
+        gone = {"requestId": one, "reason": "late"}
+        worker.send("notifications/cancelled", gone, id=None)
+    wait_for(lambda: len(list(threads.iterdir())) <= 4, "the end of 7 calls")
+    may_end.set()
+    text = worker.answer(numbers[7])["error"]["message"]
+    assert "has a failure of its own (503)" in text
+    assert server.methods()[3:].count("initialize") == 1
+    server.scripts.clear()
+    assert "result" in worker.call("add", a=1, b=1)
 
 
 def test_a_server_of_another_era_takes_its_place(

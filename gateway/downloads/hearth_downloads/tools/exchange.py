@@ -82,6 +82,10 @@ class Exchange:
         self.server = server
         self.seconds = seconds
         self.aborted = threading.Event()
+        self.woken = (
+            threading.Event()
+        )  # it is aborted, or has what it waits for
+        self.session = ""  # that an answer to a POST has named
         self.events = Events()
         self._connection: Optional[_Direct] = None
         self._timer: Optional[threading.Timer] = None
@@ -101,6 +105,7 @@ class Exchange:
     def abort(self) -> None:
         """End it; whatever it does then fails with Aborted."""
         self.aborted.set()
+        self.woken.set()
         connection = self._connection
         if connection and connection.raw is not None:
             try:

@@ -71,9 +71,9 @@ class Worker:
             self._begin(message)
 
     def _begin(self, message: Message) -> None:
-        is_call = message["method"] == "tools/call"
+        is_list = message["method"] == "tools/list"
         exchange = Exchange(
-            self.client.server, None if is_call else LIST_SECONDS
+            self.client.server, LIST_SECONDS if is_list else None
         )
         self.calls[message["id"]] = exchange
         threading.Thread(
@@ -108,7 +108,7 @@ class Worker:
     def _do(self, message: Message, exchange: Exchange) -> Message:
         """Return what is answered: a result or an error."""
         if message["method"] == "initialize":
-            self.client.open()
+            self.client.open(exchange)
             return {
                 "result": {
                     "protocolVersion": message["params"]["protocolVersion"],
