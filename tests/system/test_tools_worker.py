@@ -514,7 +514,12 @@ HOSTILE = {
         "sends what is no JSON",
     ),
     "deep": (_deep(130), "it is nested too deeply"),
-    "deeper": (_deep(100_000), "sends what is no JSON"),
+    "deeper": (_deep(100_000), "it is nested too deeply"),
+    "objects": (_body('{"a":' * 9000), "it is nested too deeply"),
+    "a deep error": (
+        lambda h: h.send(500, "application/json", b"[" * 9000),
+        "has a failure of its own (500)",
+    ),
     "digits": (
         _body('{"jsonrpc":"2.0","x":' + "9" * 4200 + "}"),
         "sends what is no JSON",
@@ -598,6 +603,18 @@ def test_a_body_without_end(hostile: tuple[FakeMcp, Worker]) -> None:
     with server.script("tools/call", play):
         assert "answers with more than 32768 KiB" in worker.fault()
     server.wait(lambda: worker.last in server.left)
+
+
+def test_brackets_in_texts(hostile: tuple[FakeMcp, Worker]) -> None:
+    """Only those outside of texts are counted."""
+    server, worker = hostile
+    text = '"\\[[' * 500
+
+    def play(handler: Handler) -> None:
+        handler.result({"content": [], "x": text})
+
+    with server.script("tools/call", play):
+        assert worker.call("add")["result"]["x"] == text
 
 
 def test_half_a_character(hostile: tuple[FakeMcp, Worker]) -> None:

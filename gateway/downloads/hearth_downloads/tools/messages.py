@@ -6,7 +6,10 @@ until its time is over. So what it cannot read is a fault here.
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
+from array import array
 from typing import Any, NoReturn
 
 from hearth_downloads.core.faults import Unreachable
@@ -15,6 +18,9 @@ Message = dict[str, Any]
 MESSAGE_MAX = 32 << 20  # bytes; the gateway takes no longer line
 DEPTH_MAX = 120  # the gateway reads 128, with what it puts around
 DIGITS_MAX = 4000  # of an integer; the gateway reads 4300
+_STRING = re.compile(rb'"[^"]*"?')
+_OTHERS = bytes(set(range(256)) - set(b'"[]{}'))
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
 
 def _refuse_constant(text: str) -> NoReturn:
@@ -27,29 +33,37 @@ def _parse_integer(text: str) -> int:
     return int(text)
 
 
-def _check_depth(value: Any, left: int = DEPTH_MAX) -> None:
-    if left == 0:
-        raise ValueError("it is nested too deeply")
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for one in value:
-            if isinstance(one, (dict, list)):
-                _check_depth(one, left - 1)
+def _measure_depth(text: bytes) -> int:
+    """Return how deeply it is nested, up to what makes it no JSON."""
+    text = text.replace(rb"\\", b"").replace(rb"\"", b"")
+    marks = text.translate(None, _OTHERS).replace(b'""', b"")
+    steps = array("b", _STRING.sub(b"", marks).translate(_STEPS))
+    return max(itertools.accumulate(steps), default=0)
+
+
+def parse_json(text: bytes) -> Any:
+    """Return what a server has sent; Unreachable if it is no JSON.
+
+    The depth is found first. Python's parser is recursive, and since 3.12 it
+    takes more than the stack of a thread has.
+    """
+    try:
+        if _measure_depth(text) > DEPTH_MAX:
+            raise ValueError("it is nested too deeply")
+        return json.loads(
+            # A parser of bytes would also take UTF-16.
+            str(text, "utf-8-sig"),
+            parse_constant=_refuse_constant,
+            parse_int=_parse_integer,
+        )
+    except ValueError as error:
+        reason = "" if isinstance(error, UnicodeDecodeError) else f": {error}"
+        raise Unreachable(f"sends what is no JSON{reason}") from None
 
 
 def parse_message(text: bytes) -> Message:
     """Return a message of a server; Unreachable if it cannot be read."""
-    try:
-        found = json.loads(
-            text,
-            parse_constant=_refuse_constant,
-            parse_int=_parse_integer,
-        )
-        _check_depth(found)
-    except (ValueError, RecursionError) as error:
-        reason = "" if isinstance(error, UnicodeDecodeError) else f": {error}"
-        raise Unreachable(f"sends what is no JSON{reason}") from None
+    found = parse_json(text)
     if not isinstance(found, dict) or found.get("jsonrpc") != "2.0":
         raise Unreachable("sends JSON that is no message of JSON-RPC 2.0")
     return found
