@@ -343,25 +343,59 @@ def test_requests_of_the_server(server: FakeMcp, begin: Begin) -> None:
     assert answers["q2"]["error"]["code"] == -32601
 
 
+CHUNKED = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n17\r\n"
+)
+EVENT = b"retry: 1\nid: e7\ndata:\n\n"
+CUTS = {
+    "after an event": EVENT,
+    "in an event": EVENT + b'id: e8\ndata: {"jsonrpc": "2.',
+    "in a line": EVENT + b"id: e",
+    "in lines of data": EVENT + b'data: {"jsonrpc": "2.0",\n',
+}
+
+
+@pytest.mark.parametrize("kind", [*CUTS, "in a chunk", "before a chunk"])
 def test_a_stream_goes_on_where_it_broke_off(
-    server: FakeMcp, begin: Begin
+    server: FakeMcp, begin: Begin, kind: str
 ) -> None:
+    """An event that was not whole comes again, and its id is not said."""
     worker = begin(server.url).start()
     waiting: list[int] = []
+    last: list[str] = []
 
     def cut(handler: Handler) -> None:
         waiting.append(handler.asked.message["id"])
-        handler.begin_events()
-        handler.wfile.write(b"retry: 1\nid: e7\ndata:\n\n")
+        if kind in CUTS:
+            handler.begin_events()
+            handler.wfile.write(CUTS[kind])
+        else:
+            more = b"ff\r\nid: e8\nda" if kind == "in a chunk" else b""
+            handler.wfile.write(CHUNKED + EVENT + b"\r\n" + more)
 
     def resume(handler: Handler) -> None:
-        assert handler.asked.headers["last-event-id"] == "e7"
+        last.append(handler.asked.headers["last-event-id"])
         handler.begin_events()
         handler.send_event({"id": waiting[0], "result": {"content": []}})
 
     with server.script("tools/call", cut), server.script("GET", resume):
         assert "result" in worker.call("add", a=1, b=1)
+    assert last == ["e7"]
     assert server.methods().count("tools/call") == 1
+
+
+def test_a_mark_before_the_first_event(server: FakeMcp, begin: Begin) -> None:
+    worker = begin(server.url).start()
+
+    def play(handler: Handler) -> None:
+        handler.begin_events()
+        handler.wfile.write(b"\xef\xbb\xbf")
+        number = handler.asked.message["id"]
+        handler.send_event({"id": number, "result": {"content": []}})
+
+    with server.script("tools/call", play):
+        assert "result" in worker.call("add", a=1, b=1)
 
 
 def test_calls_that_hang_hold_up_no_other(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from hearth_downloads.core.faults import Unreachable
-from hearth_downloads.tools.exchange import Aborted, Exchange
+from hearth_downloads.tools.exchange import Aborted, Broken, Exchange
 from hearth_downloads.tools.messages import Message, error_of, write_message
 from hearth_downloads.tools.order import Server
 from hearth_downloads.tools.parameters import (
@@ -30,6 +30,14 @@ _META = "io.modelcontextprotocol/"
 def text_of(value: Any) -> str:
     """Return a text; "" for anything else."""
     return value if isinstance(value, str) else ""
+
+
+def _is_answer(message: Message, number: Any) -> bool:
+    """Return true for the answer; an error may be without an id."""
+    if "method" in message:
+        return False
+    found = message.get("id")
+    return bool(found == number or (found is None and error_of(message)[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,15 +102,15 @@ class Conversation:
         self, exchange: Exchange, response: Any, number: Any
     ) -> Optional[Message]:
         """Return the answer; None if the stream ends before it."""
-        is_modern = self.is_modern
-        for message in exchange.read(response):
-            if "method" not in message:
-                if message.get("id") == number:
+        try:
+            for message in exchange.read(response):
+                if _is_answer(message, number):
                     return message
-                if message.get("id") is None and error_of(message)[1]:
-                    return message
-            elif "id" in message and not is_modern:
-                self._answer(message)
+                if "method" in message and "id" in message:
+                    self._answer(message)
+        except Broken:
+            if self.is_modern or not exchange.events.last_id:
+                raise
         return None
 
     def _resume(
@@ -128,6 +136,8 @@ class Conversation:
 
     def _answer(self, request: Message) -> None:
         """Answer a request of the server, which gets nothing but a ping."""
+        if self.is_modern:
+            return  # it has no such requests
         answer: Message = {"jsonrpc": "2.0", "id": request["id"]}
         if request["method"] == "ping":
             answer["result"] = {}

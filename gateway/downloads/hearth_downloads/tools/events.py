@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -17,12 +18,18 @@ ID_MAX = 1024
 class Events:
     """A stream: what of it is no whole line or no whole event yet."""
 
-    last_id: str = ""
+    last_id: str = ""  # of the last whole event that had one
     retry: float = RETRY_SECONDS
+    _id: str = ""  # likewise, of the event that is not whole yet
+    _is_first: bool = True  # line
     _pieces: list[bytes] = field(default_factory=list)
     _data: list[bytes] = field(default_factory=list)
     _size: int = 0  # of both
     _is_message: bool = True  # and no event of another name
+
+    def continued(self) -> Events:
+        """Return the stream that goes on after this one has ended."""
+        return Events(self.last_id, self.retry, self.last_id)
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """Yield the data of each event that ends in this piece."""
@@ -35,6 +42,9 @@ class Events:
         # A line feed may follow a last carriage return.
         if lines[-1][-1:] != b"\n":
             self._pieces = [lines.pop()]
+        if self._is_first:
+            lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
+            self._is_first = False
         for line in lines:
             text = line.rstrip(b"\r\n")
             if text:
@@ -51,6 +61,7 @@ class Events:
         data, self._data = b"\n".join(self._data), []
         is_message, self._is_message = self._is_message, True
         self._size = sum(map(len, self._pieces))
+        self.last_id = self._id
         if data and is_message:
             yield data
 
@@ -66,7 +77,7 @@ class Events:
         elif name == b"id" and len(value) <= ID_MAX:
             text = value.decode("latin-1")
             if all(" " <= letter <= "~" for letter in text):
-                self.last_id = text
+                self._id = text
         elif name == b"retry" and value.isdigit() and len(value) < 9:
             seconds = int(value) / 1000
             self.retry = min(max(seconds, RETRY_MIN), RETRY_MAX)

@@ -48,6 +48,10 @@ class NotReached(Unreachable):
     """There is no connection to the server."""
 
 
+class Broken(Unreachable):
+    """The connection has ended before the answer."""
+
+
 class _Direct(Connection):
     """A connection to the server itself: the operator has named it."""
 
@@ -174,7 +178,9 @@ class Exchange:
     def _failure(self, error: Exception) -> Exception:
         if self.aborted.is_set():
             return Aborted()
-        return Unreachable(_reason(error, "breaks off the connection"))
+        kinds = (http.client.IncompleteRead, ConnectionError)
+        kind = Broken if isinstance(error, kinds) else Unreachable
+        return kind(_reason(error, "breaks off the connection"))
 
     def _follow(
         self, place: Place, response: http.client.HTTPResponse
@@ -214,6 +220,7 @@ class Exchange:
     def _read_events(
         self, response: http.client.HTTPResponse
     ) -> Iterator[Message]:
+        self.events = self.events.continued()
         while piece := self._read_piece(response):
             for event in self.events.feed(piece):
                 yield parse_message(event)
