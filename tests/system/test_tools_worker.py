@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import resource
 import socket
 import ssl
 import struct
@@ -34,11 +35,12 @@ Json = dict[str, Any]
 class Worker:
     """The process, and a gateway's end of its standard input and output."""
 
-    def __init__(self, url: str, ca_file: str = "") -> None:
+    def __init__(self, url: str, ca_file: str = "", **more: str) -> None:
         order = {
             "name": "weather",
             "url": url,
             "headers": [["Authorization", KEY]],
+            **more,
         }
         number = os.memfd_create("order")
         os.write(number, json.dumps(order).encode())
@@ -115,8 +117,8 @@ class Worker:
 def begin() -> Iterator[Callable[..., Worker]]:
     made: list[Worker] = []
 
-    def make(url: str, ca_file: str = "") -> Worker:
-        made.append(Worker(url, ca_file))
+    def make(url: str, ca_file: str = "", **more: str) -> Worker:
+        made.append(Worker(url, ca_file, **more))
         return made[-1]
 
     yield make
@@ -424,12 +426,33 @@ def test_calls_that_hang_hold_up_no_other(
     either.wait(lambda: len(either.left) == 20)
 
 
-def test_more_calls_than_it_takes(server: FakeMcp, begin: Begin) -> None:
+@pytest.fixture
+def descriptors() -> Iterator[Callable[[int], None]]:
+    """Sets how many this process may have, and those that it starts."""
+    kind = resource.RLIMIT_NOFILE
+    old = resource.getrlimit(kind)
+    yield lambda count: resource.setrlimit(kind, (min(count, old[1]), old[1]))
+    resource.setrlimit(kind, old)
+
+
+def test_more_calls_than_it_takes(
+    server: FakeMcp, begin: Begin, descriptors: Callable[[int], None]
+) -> None:
+    """It has a descriptor for each."""
+    descriptors(256)
     worker = begin(server.url).start()
+    descriptors(4096)
     params = {"name": "hang", "arguments": {}}
-    for _ in range(128):
+    for i in range(1, 1025):
         worker.send("tools/call", params)
-    assert "more than 128 calls wait for it" in worker.fault()
+        if i % 128 == 0:  # no more than the server's queue has room for
+            count = i
+            server.wait(lambda: server.methods().count("tools/call") >= count)
+    said = f"the server weather ({server.origin}) has 1024 calls already"
+    assert worker.fault().startswith(said)
+    gone = {"requestId": worker.last - 1, "reason": "late"}
+    worker.send("notifications/cancelled", gone, id=None)
+    server.wait(lambda: server.left)
 
 
 def test_servers_over_tls(
@@ -502,6 +525,11 @@ def _deep(depth: int) -> Callable[[Handler], None]:
     return play
 
 
+def _head(handler: Handler) -> str:
+    """Return the beginning of an answer."""
+    return f'{{"jsonrpc":"2.0","id":{handler.asked.message["id"]},'
+
+
 def _reset(handler: Handler) -> None:
     now = struct.pack("ii", 1, 0)
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
@@ -513,6 +541,8 @@ def _many_heads(handler: Handler) -> None:
     for i in range(1000):
         handler.wfile.write(b"X-%d: %s\r\n" % (i, b"y" * 1000))
 
+
+OAUTH = b'{"error": "invalid_token", "error_description": "it has expired"}'
 
 HOSTILE = {
     "401": (lambda h: h.send(401), "(401); `headers` must have the right"),
@@ -531,7 +561,22 @@ HOSTILE = {
         lambda h: h.error(503, 1, "\x1b[31mred\nline"),
         "has a failure of its own (503): red line",
     ),
-    "302": (_redirect(302, "/other"), "redirects (302), and keys are not"),
+    "503 later": (
+        lambda h: h.send(503, Retry_After="7"),
+        "has a failure of its own (503), and wants a pause of 7 s",
+    ),
+    "a reason": (
+        lambda h: h.send(400, "text/plain", b"no\nquota"),
+        "says that the request is wrong (400): no quota",
+    ),
+    "OAuth": (
+        lambda h: h.send(401, "application/json", OAUTH),
+        "must have the right Authorization: it has expired",
+    ),
+    "302": (
+        _redirect(302, "/other?key=hidd3n"),
+        "redirects to /other (302), which is no answer; `url` must be where",
+    ),
     "away": (
         _redirect(307, "http://127.0.0.2:1/mcp"),
         "redirects to http://127.0.0.2:1 (307), and keys are not taken there",
@@ -540,7 +585,21 @@ HOSTILE = {
     "nowhere": (_redirect(307, ""), "redirects (307)"),
     "around": (_redirect(307, "/mcp"), "redirects without end"),
     "html": (_body("<p>", "text/html"), "answers with text/html; an endpoint"),
-    "no type": (lambda h: h.send(200), "answers with no type; an endpoint"),
+    "no type": (
+        lambda h: h.send(200, body=b"{}"),
+        "answers with no type; an endpoint",
+    ),
+    "202": (lambda h: h.send(202), "answers without a body (202)"),
+    "empty": (
+        lambda h: h.send(200, "application/json"),
+        "answers without a body (200)",
+    ),
+    "gzip": (
+        lambda h: h.send(
+            200, "application/json", b"x", Content_Encoding="gzip"
+        ),
+        "answers with the encoding gzip, which was not asked for",
+    ),
     "no JSON": (_body("{"), "sends what is no JSON"),
     "NaN": (_body('{"jsonrpc":"2.0","x":NaN}'), "sends what is no JSON"),
     "binary": (
@@ -561,7 +620,19 @@ HOSTILE = {
     "a list": (_body("[]"), "is no message of JSON-RPC 2.0"),
     "another id": (
         _body('{"jsonrpc":"2.0","id":"x","result":{}}'),
-        "ends its answer before the end",
+        "answers with another id",
+    ),
+    "other ids": (
+        lambda h: (h.begin_events(), h.send_event({"id": 0, "result": {}})),
+        "answers with another id",
+    ),
+    "no result": (
+        lambda h: h.send_json({"id": h.asked.message["id"]}),
+        "answers with no result, and no error of a text",
+    ),
+    "infinity": (
+        lambda h: _body(f'{_head(h)}"result":{{"x":1e999}}}}')(h),
+        "sends a number that JSON cannot have",
     ),
     "cut": (
         _raw(
@@ -619,6 +690,49 @@ def test_a_hostile_server(hostile: tuple[FakeMcp, Worker], kind: str) -> None:
     assert "\n" not in said
     assert "\x1b" not in said
     assert "result" in worker.call("add", a=1, b=1)
+
+
+ECHOES = {
+    "an error": lambda h, text: h.error(403, -1, text),
+    "a plain error": lambda h, text: h.send(400, "text/plain", text.encode()),
+    "an error of a call": lambda h, text: h.error(200, -1, text),
+    "a type": lambda h, text: h.send(200, f"text/{text}", b"x"),
+    "a redirect": lambda h, text: h.send(302, Location=f"/{text}"),
+    "another origin": lambda h, text: h.send(307, Location=f"http://{text}/"),
+}
+
+
+@pytest.mark.parametrize("kind", ECHOES)
+def test_a_server_that_echoes_a_key(begin: Begin, kind: str) -> None:
+    """Neither the key nor a part of it is in a sentence."""
+    with FakeMcp("modern") as server:
+        worker = begin(f"{server.url}?key=hidd3n-one").start()
+        for text in (KEY, "s3cret", "hidd3n-one", "." * 96 + "s3cret"):
+            echo = text.replace(" ", "")
+
+            def play(handler: Handler, echo: str = echo) -> None:
+                ECHOES[kind](handler, echo)
+
+            with server.script("tools/call", play):
+                said = worker.fault()
+            assert "s3c" not in said
+            assert "hidd3n" not in said
+            assert "***" in said or len(text) > 100
+        assert "result" in worker.call("add", a=1, b=1)
+
+
+def test_a_variable_that_is_not_set(begin: Begin) -> None:
+    with FakeMcp("modern") as server:
+        worker = begin(server.url, missing="TICKETS_KEY").start()
+        said = "; the variable TICKETS_KEY of its entry is not set"
+        for status, is_named in ((401, True), (403, True), (400, False)):
+            refuse = _refuse_as(status)
+            with server.script("tools/call", refuse):
+                assert worker.fault().endswith(said) == is_named
+
+
+def _refuse_as(status: int) -> Callable[[Handler], None]:
+    return lambda handler: handler.send(status)
 
 
 def test_a_body_without_end(hostile: tuple[FakeMcp, Worker]) -> None:
@@ -702,6 +816,13 @@ def test_authorities_that_cannot_be_read(
         text = said["error"]["message"]
         assert "is not asked: its certificate is judged by" in text
         assert f"{path}, which cannot be read as PEM" in text
+
+
+def test_a_server_that_speaks_no_tls(server: FakeMcp, begin: Begin) -> None:
+    worker = begin(server.url.replace("http:", "https:"))
+    said = worker.ask("initialize", {"protocolVersion": "x"})
+    text = said["error"]["message"]
+    assert text.endswith(" speaks no TLS at that port, and `url` says https")
 
 
 def test_a_server_without_tls_is_asked_once(begin: Begin) -> None:

@@ -18,6 +18,7 @@ from hearth_downloads.tools.parameters import (
     encode_value,
     list_headers,
 )
+from hearth_downloads.tools.sentences import CUT
 
 MODERN = "2026-07-28"
 CLIENT = {"name": "hearth", "version": "1"}
@@ -106,7 +107,9 @@ class Conversation:
             for message in exchange.read(response):
                 if _is_answer(message, number):
                     return message
-                if "method" in message and "id" in message:
+                if "method" not in message:
+                    exchange.has_another = True
+                elif "id" in message:
                     self._answer(message)
         except Broken:
             if self.is_modern or not exchange.events.last_id:
@@ -119,7 +122,9 @@ class Conversation:
         """Go on with a stream that has ended; None if it ends once more."""
         last_id = exchange.events.last_id
         if self.is_modern or not last_id:
-            raise Unreachable("ends its answer before the end")
+            raise Unreachable(
+                "answers with another id" if exchange.has_another else CUT
+            )
         if exchange.aborted.wait(exchange.events.retry):
             raise Aborted
         kept = {

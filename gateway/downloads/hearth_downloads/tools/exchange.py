@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import http.client
 import socket
-import ssl
 import threading
 from collections.abc import Iterator
 from typing import Any, Optional
 
 from hearth_downloads.core.connection import Connection
-from hearth_downloads.core.faults import Unreachable
+from hearth_downloads.core.faults import Unreachable, clean
 from hearth_downloads.tools import sentences
 from hearth_downloads.tools.events import Events
 from hearth_downloads.tools.messages import (
     MESSAGE_MAX,
     Message,
-    error_of,
     parse_message,
 )
 from hearth_downloads.tools.order import Place, Server, parse_place
+from hearth_downloads.tools.redaction import redact
+from hearth_downloads.tools.refusal import KINDS, read_refusal
 
-CONNECT_SECONDS = 10.0
 PIECE = 64 * 1024
 ERROR_MAX = 64 * 1024  # bytes of an answer that is no success
 REDIRECTS_MAX = 3
@@ -60,7 +59,7 @@ class _Direct(Connection):
     def connect(self) -> None:
         """Connect. What the operator names may be in a private network."""
         self.sock = socket.create_connection(
-            (self.host, self.port), CONNECT_SECONDS
+            (self.host, self.port), sentences.CONNECT_SECONDS
         )
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self.context is not None:
@@ -89,6 +88,7 @@ class Exchange:
         self.woken = (
             threading.Event()
         )  # it is aborted, or has what it waits for
+        self.has_another = False  # an answer to no request of this one
         self.session = ""  # that an answer to a POST has named
         self.events = Events()
         self._connection: Optional[_Direct] = None
@@ -135,7 +135,7 @@ class Exchange:
         """Send it, and return the beginning of the answer."""
         for _ in range(REDIRECTS_MAX + 1):
             response = self._try(place, method, headers, body)
-            if response.status not in (307, 308):
+            if not 300 <= response.status < 400:
                 return response
             place = self._follow(place, response)
         raise Unreachable("redirects without end")
@@ -162,7 +162,10 @@ class Exchange:
     def _connect(self, place: Place) -> _Direct:
         self._close()
         connection = _Direct(
-            place.host, place.port, CONNECT_SECONDS, self.server.context
+            place.host,
+            place.port,
+            sentences.CONNECT_SECONDS,
+            self.server.context,
         )
         self._connection = connection
         try:
@@ -170,7 +173,9 @@ class Exchange:
         except (OSError, ValueError) as error:
             if self.aborted.is_set():
                 raise Aborted from None
-            raise NotReached(_reason(error, "is not reached")) from None
+            raise NotReached(
+                sentences.of_error(error, "is not reached")
+            ) from None
         if self.aborted.is_set():
             raise Aborted
         return connection
@@ -180,26 +185,49 @@ class Exchange:
             return Aborted()
         kinds = (http.client.IncompleteRead, ConnectionError)
         kind = Broken if isinstance(error, kinds) else Unreachable
-        return kind(_reason(error, "breaks off the connection"))
+        return kind(sentences.of_error(error, "breaks off the connection"))
+
+    def _quote(self, text: str) -> str:
+        """Return what the server has said, without keys."""
+        text = redact(text, self.server.secrets)
+        return clean(text, sentences.SAID_MAX)
 
     def _follow(
         self, place: Place, response: http.client.HTTPResponse
     ) -> Place:
         """Return where a redirect leads, which has to be the same origin."""
-        location = response.headers.get("Location", "").strip()
-        origin = ""
-        try:
-            if location.startswith("/") and location[1:2] not in ("/", "\\"):
-                location = place.origin + location
-            found = parse_place(location)
-            origin = found.origin
-        except ValueError:
-            found = None
-        if found is None or found.origin != place.origin:
-            raise Unreachable(sentences.of_redirect(response.status, origin))
-        if any(not "!" <= letter <= "~" for letter in found.target):
-            raise Unreachable(sentences.of_redirect(response.status, ""))
+        found = self._find_place(place, response)
+        if (
+            found is None
+            or response.status not in (307, 308)
+            or found.origin != place.origin
+            or any(not "!" <= letter <= "~" for letter in found.target)
+        ):
+            raise self._refuse_redirect(place, found, response.status)
         return found
+
+    @staticmethod
+    def _find_place(
+        place: Place, response: http.client.HTTPResponse
+    ) -> Optional[Place]:
+        location = response.headers.get("Location", "").strip()
+        if location.startswith("/") and location[1:2] not in ("/", "\\"):
+            location = place.origin + location
+        try:
+            return parse_place(location)
+        except ValueError:
+            return None
+
+    def _refuse_redirect(
+        self, place: Place, found: Optional[Place], status: int
+    ) -> Exception:
+        is_own = found is not None and found.origin == place.origin
+        where = ""
+        if found:
+            # Not its query.
+            where = found.target.partition("?")[0] if is_own else found.origin
+        where = self._quote(where)
+        return Unreachable(sentences.of_redirect(status, where, is_own))
 
     # ---- the answer ----
 
@@ -208,6 +236,14 @@ class Exchange:
         if response.status >= 300:
             raise self._refuse(response)
         kind = response.headers.get_content_type()
+        encoding = response.headers.get("Content-Encoding", "identity")
+        if response.status in (202, 204) or response.length == 0:
+            raise Unreachable(f"answers without a body ({response.status})")
+        if encoding.lower() != "identity":
+            raise Unreachable(
+                f"answers with the encoding {self._quote(encoding)}, which "
+                "was not asked for"
+            )
         if "Content-Type" not in response.headers:
             raise Unreachable(sentences.of_type(""))
         if kind == "application/json":
@@ -215,7 +251,7 @@ class Exchange:
         elif kind == "text/event-stream":
             yield from self._read_events(response)
         else:
-            raise Unreachable(sentences.of_type(kind))
+            raise Unreachable(sentences.of_type(self._quote(kind)))
 
     def _read_events(
         self, response: http.client.HTTPResponse
@@ -249,48 +285,20 @@ class Exchange:
             if size > limit:
                 raise Unreachable(f"answers with more than {limit >> 10} KiB")
         if response.length:
-            raise Unreachable("ends its answer before the end")
+            raise Unreachable(sentences.CUT)
         return b"".join(pieces)
 
     def _refuse(self, response: http.client.HTTPResponse) -> Exception:
-        status = response.status
-        if 300 <= status < 400:
-            return Unreachable(sentences.of_redirect(status, ""))
-        code, said = 0, ""
+        status, code, said = response.status, 0, ""
+        kind = response.headers.get_content_type()
         try:
-            if response.headers.get_content_type() == "application/json":
+            if kind in KINDS and "Content-Type" in response.headers:
                 body = self._read_all(response, ERROR_MAX)
-                code, said = error_of(parse_message(body))
+                code, said = read_refusal(kind, body)
         except Unreachable:
             pass  # its status says enough
         after = response.headers.get("Retry-After", "")
-        text = sentences.of_status(status, after, said)
+        text = sentences.of_status(status, after, self._quote(said))
+        if status in (401, 403):
+            text += sentences.of_missing(self.server.missing)
         return Refusal(text, status, code)
-
-
-_REASONS = (
-    (socket.timeout, f"does not take a connection in {CONNECT_SECONDS:g} s"),
-    (http.client.RemoteDisconnected, "closes the connection without an answer"),
-    (http.client.IncompleteRead, "ends its answer before the end"),
-)
-
-
-def _reason(error: Exception, what: str) -> str:
-    """Return a sentence; most texts of errors may quote a request's keys.
-
-    `what` is what the server does, if it is only known that it failed.
-    """
-    for kind, text in _REASONS:
-        if isinstance(error, kind):
-            return text
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"has a certificate that is not trusted ({error.verify_message}); "
-            "fetch/ca_file names the authorities"
-        )
-    if isinstance(error, http.client.HTTPException):
-        is_ours = type(error) is http.client.HTTPException
-        reason = str(error) if is_ours else type(error).__name__
-        return f"answers with what is no HTTP: {reason}"
-    reason = getattr(error, "reason", "") or getattr(error, "strerror", "")
-    return f"{what}: {reason or type(error).__name__}"

@@ -16,6 +16,7 @@ from typing import Optional
 from hearth_downloads.core.addresses import PORTS
 from hearth_downloads.core.certificates import find_certificates
 from hearth_downloads.core.connection import make_context
+from hearth_downloads.tools.redaction import find_secrets
 
 ORDER_FD = 3
 
@@ -56,8 +57,10 @@ class Server:
     name: str
     place: Place
     headers: tuple[tuple[str, str], ...] = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)  # that it is not to echo
     context: Optional[ssl.SSLContext] = None  # for https
     flaw: str = ""  # why it cannot be asked at all
+    missing: str = ""  # a variable that its entry names and that is not set
 
     @property
     def shown(self) -> str:
@@ -83,4 +86,13 @@ def read_order(ca_file: str, number: int = ORDER_FD) -> Server:
                 f"is not asked: its certificate is judged by {path}, which "
                 f"cannot be read as PEM ({reason}); see fetch/ca_file"
             )
-    return Server(order["name"], place, headers, context, flaw)
+    secrets = find_secrets(place.target, (value for _, value in headers))
+    return Server(
+        order["name"],
+        place,
+        headers,
+        secrets,
+        context,
+        flaw,
+        order.get("missing", ""),
+    )

@@ -17,13 +17,18 @@ from typing import Any
 from hearth_downloads.core.faults import Unreachable
 from hearth_downloads.tools.client import Client
 from hearth_downloads.tools.exchange import Aborted, Exchange
-from hearth_downloads.tools.messages import Message, write_message
+from hearth_downloads.tools.messages import (
+    Message,
+    error_of,
+    write_message,
+)
 from hearth_downloads.tools.order import read_order
+from hearth_downloads.tools.redaction import redact
 
-CALLS_MAX = 128
+CALLS_MAX = 1024  # as many as the gateway keeps
 LIST_SECONDS = 20.0
 MEMORY_MAX = 2 << 30
-STACK = 512 * 1024
+STACK = 512 * 1024  # of a thread; a quarter of the memory, for all calls
 _NO_METHOD, _INTERNAL = -32601, -32603
 
 
@@ -36,12 +41,8 @@ class Worker:
         self.lock = threading.Lock()
 
     def say(self, message: Message) -> None:
-        """Write a message to the gateway."""
-        try:
-            line = write_message({"jsonrpc": "2.0", **message})
-        except Unreachable as fault:
-            self._fail(message["id"], fault.text)
-            return
+        """Write a message to the gateway; Unreachable if that cannot be."""
+        line = write_message({"jsonrpc": "2.0", **message})
         with self.lock:
             try:
                 sys.stdout.buffer.write(line + b"\n")
@@ -49,9 +50,15 @@ class Worker:
             except BrokenPipeError:
                 os._exit(0)  # the gateway's process has ended
 
-    def _fail(self, number: Any, text: str) -> None:
-        error = {"code": _INTERNAL, "message": text}
-        self.say({"id": number, "error": error})
+    def _fail(self, message: Message, text: str) -> None:
+        """Answer a request with a sentence about the server."""
+        server = self.client.server
+        shown = server.shown
+        if message["method"] == "tools/call":
+            shown = f"the server {server.name} ({shown})"
+        text = redact(text, server.secrets)
+        error = {"code": _INTERNAL, "message": f"{shown} {text}"}
+        self.say({"id": message["id"], "error": error})
 
     def take(self, message: Message) -> None:
         """Take a message of the gateway."""
@@ -66,7 +73,8 @@ class Worker:
             error = {"code": _NO_METHOD, "message": "there is no such method"}
             self.say({"id": number, "error": error})
         elif len(self.calls) >= CALLS_MAX:
-            self._fail(number, f"more than {CALLS_MAX} calls wait for it")
+            text = f"has {CALLS_MAX} calls already that wait for it"
+            self._fail(message, text)
         else:
             self._begin(message)
 
@@ -76,15 +84,18 @@ class Worker:
             self.client.server, LIST_SECONDS if is_list else None
         )
         self.calls[message["id"]] = exchange
-        threading.Thread(
-            target=self._serve, args=(message, exchange), daemon=True
-        ).start()
+        arguments = (message, exchange)
+        try:
+            threading.Thread(
+                target=self._serve, args=arguments, daemon=True
+            ).start()
+        except RuntimeError:
+            del self.calls[message["id"]]
+            text = "was not asked: the worker can start no further thread"
+            self._fail(message, text)
 
     def _serve(self, message: Message, exchange: Exchange) -> None:
         number, method = message["id"], message["method"]
-        shown = self.client.server.shown
-        if method == "tools/call":
-            shown = f"the server {self.client.server.name} ({shown})"
         try:
             with exchange:
                 self.say({"id": number, **self._do(message, exchange)})
@@ -93,15 +104,14 @@ class Worker:
                 self.client.cancel(number)
             else:
                 text = f"does not answer `{method}` in {LIST_SECONDS:g} s"
-                self._fail(number, f"{shown} {text}")
+                self._fail(message, text)
         except Unreachable as fault:
-            self._fail(number, f"{shown} {fault.text}")
+            self._fail(message, fault.text)
         except MemoryError:
-            self._fail(number, f"{shown} answers with more than has room")
+            self._fail(message, "answers with more than has room")
         except Exception as error:
             # Its text may quote a request.
-            name = type(error).__name__
-            self._fail(number, f"{shown} was not asked: {name}")
+            self._fail(message, f"was not asked: {type(error).__name__}")
         finally:
             self.calls.pop(number, None)
 
@@ -117,14 +127,21 @@ class Worker:
                 }
             }
         answer = self.client.request(exchange, message)
-        key = "result" if "result" in answer else "error"
-        return {key: answer.get(key)}
+        if "result" in answer:
+            return {"result": answer["result"]}
+        code, text = error_of(answer)
+        if not text:
+            raise Unreachable("answers with no result, and no error of a text")
+        text = redact(text, self.client.server.secrets)
+        return {"error": {"code": code, "message": text}}
 
 
 def main(ca_file: str) -> None:
     """Be the process. `ca_file` names authorities; "": the system's."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MAX, MEMORY_MAX))
     threading.stack_size(STACK)
     client = Client(read_order(ca_file))
