@@ -8,12 +8,17 @@
 #include "gateway/config/tool_server_variables.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define URL_MAX     2000 /* bytes */
 #define VALUE_MAX   8192 /* bytes of a header's */
 #define HEADERS_MAX 32
+/* what to do about a value that others can read */
+#define PRIVATE                                                                \
+    "let the gateway's user own it, with mode 600, or write ${NAME} and set "  \
+    "that variable"
 #define TOKEN_CHARACTERS                                                       \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"           \
     "!#$%&'*+-.^_`|~"
@@ -22,6 +27,10 @@ static const char *text_of(const json_t *entry, const char *key)
 {
     return json_string_value(json_object_get(entry, key));
 }
+
+/* Values of `type`, in the spellings that clients have. */
+static const char *const http[] = {"http", "streamable-http", "streamableHttp",
+                                   NULL};
 
 static bool is_one_of(const char *text, const char *const *list)
 {
@@ -35,17 +44,17 @@ bool tool_server_url_is(const json_t *entry)
 {
     const char *type = text_of(entry, "type");
 
-    return json_object_get(entry, "url")
-           || (type && strcmp(type, "stdio") != 0
-               && !json_object_get(entry, "command"));
+    if (json_object_get(entry, "url"))
+        return true;
+    return type && strcmp(type, "stdio") != 0
+           && (is_one_of(type, http) || strcasecmp(type, "sse") == 0
+               || !json_object_get(entry, "command"));
 }
 
 /* ---- its kind ---- */
 
 static int check_kind(const char *name, const json_t *entry, fault_t *fault)
 {
-    static const char *const http[] = {"http", "streamable-http",
-                                       "streamableHttp", NULL};
     static const char *const of_programs[] = {"command", "args", "env", NULL};
     const json_t *type = json_object_get(entry, "type");
     const char *text = json_string_value(type);
@@ -83,16 +92,22 @@ static bool is_loopback(const char *place)
            || (strncmp(host, "127.", 4) == 0 && option_is_address(host));
 }
 
+/* Returns the size of the origin that begins it; 0 if it has no scheme. */
+static size_t origin_size(const char *text)
+{
+    const char *host = strstr(text, "://");
+
+    return host ? (size_t) (host + 3 - text) + strcspn(host + 3, "/?#") : 0;
+}
+
 /* Returns true if it is a URL of http or https with a host, and without a user
  * and a fragment. */
 static bool is_url(const char *text)
 {
-    const char *host = strstr(text, "://");
-    size_t size = host ? (size_t) (host + 3 - text) : 0;
+    size_t size = origin_size(text);
 
-    if (!host || strlen(text) > URL_MAX)
+    if (!size || strlen(text) > URL_MAX)
         return false;
-    size += strcspn(host + 3, "/?#");
     cleanup_free char *origin = mem_copy(text, size);
 
     for (const char *at = text + size; *at; at++)
@@ -101,25 +116,45 @@ static bool is_url(const char *text)
     return option_is_index(origin);
 }
 
-static int check_url(const char *name, const json_t *entry, const char *url,
-                     const char *missing, fault_t *fault)
+/* Returns true if what follows the last colon of the origin is a number that no
+ * port has. */
+static bool has_wrong_port(const char *origin)
+{
+    const char *port = strrchr(origin, ':') + 1;
+    long number = strtol(port, NULL, 10);
+
+    return *port && !port[strspn(port, "0123456789")]
+           && (number < 1 || number > 65535);
+}
+
+/* Returns what is wrong with a text that is no URL. */
+static const char *find_url_flaw(const char *text)
+{
+    size_t size = origin_size(text);
+    cleanup_free char *origin = mem_copy(text, size);
+
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char) origin[i] >= 0x80)
+            return "has a host that is not ASCII; write its name in the form "
+                   "that begins with xn--";
+    if (size && strncasecmp(text, "http", 4) == 0
+        && strncmp(text, "http:", 5) != 0 && strncmp(text, "https:", 6) != 0)
+        return "has a scheme in upper case, or none of http and https; write "
+               "https://";
+    if (size && has_wrong_port(origin))
+        return "has a port that is not 1 to 65535";
+    return "must be https://HOST, perhaps with a port, a path and a query, "
+           "without user and fragment, of at most 2000 characters";
+}
+
+static int check_url_place(const char *name, const json_t *entry,
+                           const char *url, fault_t *fault)
 {
     const json_t *permits = json_object_get(entry, "allowHttp");
 
     if (permits && !json_is_boolean(permits))
         return fault_set(fault, EINVAL, "%s: `allowHttp` must be true or false",
                          name);
-    if (!is_url(url) && missing)
-        return fault_set(fault, EINVAL,
-                         "%s: `url` names the variable %.80s, which is not set "
-                         "here",
-                         name, missing);
-    if (!is_url(url))
-        return fault_set(fault, EINVAL,
-                         "%s: `url` must be https://HOST, perhaps with a port, "
-                         "a path and a query, without user and fragment, of at "
-                         "most %d characters",
-                         name, URL_MAX);
     if (strncmp(url, "http:", 5) == 0 && !json_is_true(permits)
         && !is_loopback(url + 7))
         return fault_set(fault, EINVAL,
@@ -128,6 +163,38 @@ static int check_url(const char *name, const json_t *entry, const char *url,
                          "\"allowHttp\": true if the network is yours",
                          name);
     return 0;
+}
+
+/* Appends the URL. */
+static int read_url(const char *name, const json_t *entry, bool is_private,
+                    buffer_t *url, char **missing, fault_t *fault)
+{
+    const char *text = text_of(entry, "url");
+    const char *query = text ? strchr(text, '?') : NULL;
+    cleanup_buffer buffer_t ignored = BUFFER_EMPTY;
+
+    if (!text)
+        return fault_set(fault, EINVAL,
+                         "%s: `url` is missing, or is no text; it is the "
+                         "server's endpoint of streamable HTTP",
+                         name);
+    buffer_text(url, "");
+    tool_server_expand(text, url, missing);
+    if (!is_url((const char *) url->data) && *missing)
+        return fault_set(fault, EINVAL,
+                         "%s: `url` names the variable %.80s, which is not set "
+                         "here",
+                         name, *missing);
+    if (!is_url((const char *) url->data))
+        return fault_set(fault, EINVAL, "%s: `url` %s", name,
+                         find_url_flaw((const char *) url->data));
+    if (query && query[1] && !is_private
+        && !tool_server_expand(query, &ignored, missing))
+        return fault_set(fault, EINVAL,
+                         "%s: other users can read the file, and so the query "
+                         "of `url`; " PRIVATE,
+                         name);
+    return check_url_place(name, entry, (const char *) url->data, fault);
 }
 
 /* ---- the headers ---- */
@@ -157,6 +224,19 @@ static int check_name(const char *name, const char *header, fault_t *fault)
                          "%s: `headers` has %.40s, which hearth sends itself",
                          name, header);
     return 0;
+}
+
+static bool has_header(const json_t *list, const char *header)
+{
+    const json_t *pair;
+    size_t i;
+
+    json_array_foreach(list, i, pair)
+    {
+        if (strcasecmp(json_string_value(json_array_get(pair, 0)), header) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* Adds [NAME, VALUE] to the list. Returns 1 if the value names a variable, else
@@ -195,6 +275,11 @@ static int read_headers(const char *name, const json_t *entry, bool is_private,
     {
         if ((r = check_name(name, header, fault)) < 0)
             return r;
+        if (has_header(list, header))
+            return fault_set(fault, EINVAL,
+                             "%s: `headers` has %.40s twice; upper and lower "
+                             "case are the same",
+                             name, header);
         r = read_value(header, text, list, missing);
         if (r < 0)
             return fault_set(fault, EINVAL,
@@ -204,8 +289,7 @@ static int read_headers(const char *name, const json_t *entry, bool is_private,
         if (!r && !is_private)
             return fault_set(fault, EINVAL,
                              "%s: other users can read the file, and so the "
-                             "header %.40s; run `chmod 600` on it, or write "
-                             "${NAME} and set that variable",
+                             "header %.40s; " PRIVATE,
                              name, header);
     }
     return 0;
@@ -217,21 +301,18 @@ int tool_server_url_read(const char *name, const json_t *entry, bool is_private,
     cleanup_buffer buffer_t url = BUFFER_EMPTY;
     json_auto_t *list = json_array();
     json_auto_t *order = NULL;
-    const char *text = text_of(entry, "url");
     int r;
 
     if ((r = check_kind(name, entry, fault)) < 0)
         return r;
-    buffer_text(&url, "");
-    tool_server_expand(text ? text : "", &url, missing);
-    r = check_url(name, entry, (const char *) url.data, *missing, fault);
+    r = read_url(name, entry, is_private, &url, missing, fault);
     if (r < 0)
         return r;
     r = read_headers(name, entry, is_private, list, missing, fault);
     if (r < 0)
         return r;
-    order = json_pack("{s:s,s:s,s:O}", "name", name, "url", url.data, "headers",
-                      list);
+    order = json_pack("{s:s,s:s,s:O,s:s*}", "name", name, "url", url.data,
+                      "headers", list, "missing", *missing);
     *ret_order = json_dumps(order, JSON_COMPACT);
     return 0;
 }

@@ -142,6 +142,14 @@ def test_its_key_stays_outside(serve: Any, server: FakeMcp) -> None:
     with server.script("tools/call", lambda handler: handler.send(401)):
         said = error_of(session, ADD)
     assert f"the server weather ({server.origin}) wants a key or" in said
+
+    def echo(handler: Handler) -> None:
+        text = f"{handler.asked.headers['authorization']} {handler.path}"
+        handler.error(403, -32000, text)
+
+    with server.script("tools/call", echo):
+        said = error_of(session, ADD)
+    assert "the key in `headers` lacks a right: *** /mcp?***" in said
     gateway.terminate()
     for path in gateway.folder.rglob("*"):
         if path.is_file() and path != gateway.file:
@@ -167,6 +175,18 @@ def test_a_server_that_is_not_there_yet(serve: Any, server: FakeMcp) -> None:
     )
     assert gateway.wait_server("ready")["tools"] >= 5
     assert run(gateway.create(), ADD) == "{'sum': 42}\n"
+
+
+def test_a_variable_that_is_not_set(serve: Any, server: FakeMcp) -> None:
+    def refuse(handler: Handler) -> None:
+        handler.send(401)
+
+    methods = ("initialize", "server/discover")
+    server.scripts.update(dict.fromkeys(methods, refuse))
+    key = {"Authorization": "Bearer ${NOT_SET_HERE}"}
+    gateway = serve({"url": server.url, "headers": key})
+    said = gateway.wait_server("failed", "(401)")["fault"]
+    assert "; the variable NOT_SET_HERE of its entry is not set" in said
 
 
 def test_the_end_of_a_call_is_said(serve: Any, server: FakeMcp) -> None:
@@ -302,6 +322,13 @@ def test_what_config_check_finds(folders: Gateway) -> None:
     assert "a: other users can read the file, and so the header X-Key" in said
     assert "s3cret" not in said
     assert check({"url": url, "headers": {"X-Key": "s3cret"}}, 0o600)[0] == 0
+    status, said = check({"url": f"{url}?key=s3cret"}, 0o644)
+    assert status != 0
+    assert "and so the query of `url`; let the gateway's user own it" in said
+    assert "s3cret" not in said
+    status, said = check({"url": "${NOT_SET_HERE}/mcp"}, 0o600)
+    assert status != 0
+    assert "`url` names the variable NOT_SET_HERE, which is not set" in said
     status, said = check({"url": url, "type": "sse"}, 0o600)
     assert status != 0
     assert '`type` "sse" is a transport that MCP has given up' in said

@@ -116,6 +116,16 @@ static void an_entry_is_a_url(void **state)
                  "}");
 }
 
+/* The worker names the variable if the server refuses the key. */
+static void a_variable_that_is_not_set_is_in_the_order(void **state)
+{
+    (void) state;
+    expect_order("{\"url\": \"https://x.example\", \"headers\": {\"A\": "
+                 "\"Bearer ${TOOLS_NONE}\"}}",
+                 "{\"name\":\"a\",\"url\":\"https://x.example\",\"headers\":"
+                 "[[\"A\",\"Bearer \"]],\"missing\":\"TOOLS_NONE\"}");
+}
+
 static void http_is_for_this_machine(void **state)
 {
     static const char *const here[] = {
@@ -163,12 +173,18 @@ static void says_what_is_wrong_with_a_url(void **state)
         "https://me:s3cret@x.example/",
         "https://x.example/#s3cret",
         "https://x.example/a b",
-        "https://x.example/\\u00e9",
+        "https://x.example/\\u00e9?",
         "https://x.example/\\u007f",
         "https://x.example/a\\nHost: s3cret",
-        "https://x.example:99999/",
         "https://x.example:/",
-        "HTTPS://x.example/",
+        "https://x.example:8x/",
+    };
+    static const char *const near[][2] = {
+        {"https://x.example:99999/s3cret", "has a port that is not 1 to 65535"},
+        {"https://x.example:0/", "has a port that is not 1 to 65535"},
+        {"https://[::2]:65536?s3cret", "has a port that is not 1 to 65535"},
+        {"HTTPS://x.example/", "has a scheme in upper case, or none of http"},
+        {"https://b\\u00fccher.example/s3cret", "has a host that is not ASCII"},
     };
 
     (void) state;
@@ -177,8 +193,14 @@ static void says_what_is_wrong_with_a_url(void **state)
 
         expect_refused(entry, "a: `url` must be https://HOST, perhaps");
     }
-    expect_refused("{\"url\": 1}", "a: `url` must be https://HOST");
-    expect_refused("{\"type\": \"http\"}", "a: `url` must be https://HOST");
+    for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
+        cleanup_free char *entry = mem_format("{\"url\": \"%s\"}", near[i][0]);
+        cleanup_free char *said = mem_format("a: `url` %s", near[i][1]);
+
+        expect_refused(entry, said);
+    }
+    expect_refused("{\"url\": 1}", "a: `url` is missing, or is no text");
+    expect_refused("{\"type\": \"http\"}", "a: `url` is missing, or is no");
     expect_refused("{\"url\": \"${TOOLS_NONE}\"}",
                    "a: `url` names the variable TOOLS_NONE, which is not set");
 }
@@ -199,6 +221,10 @@ static void says_what_is_wrong_with_its_kind(void **state)
                    "a: `command` is for a program");
     expect_refused("{\"url\": \"https://x.example\", \"env\": {}}",
                    "a: `env` is for a program");
+    expect_refused("{\"type\": \"http\", \"command\": \"x\"}",
+                   "a: `command` is for a program");
+    expect_refused("{\"type\": \"sse\", \"command\": \"x\"}",
+                   "a: `type` \"sse\" is a transport");
     expect_refused("{}", "a: `command` must name a program, or `url`");
 }
 
@@ -215,6 +241,8 @@ static void says_what_is_wrong_with_a_header(void **state)
         {"{\"A\\r\\nB\": \"x\"}", "a: `headers` has a name that no header can"},
         {"{\"hOST\": \"s3cret\"}", "a: `headers` has hOST, which hearth sends"},
         {"{\"MCP-Method\": \"x\"}", "a: `headers` has MCP-Method, which"},
+        {"{\"X-A\": \"s3cret\", \"B\": \"\", \"x-a\": \"b\"}",
+         "a: `headers` has x-a twice"},
         {"{\"Content-Length\": \"1\"}", "a: `headers` has Content-Length"},
     };
 
@@ -276,11 +304,21 @@ static void a_key_is_in_a_file_of_its_own_or_in_a_variable(void **state)
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         assert_int_equal(chmod(path, modes[i]), 0);
         expect_refused(plain, "a: other users can read the file, and so the "
-                              "header A; run `chmod 600` on it");
+                              "header A; let the gateway's user own it, with "
+                              "mode 600, or write ${NAME}");
+        expect_refused("{\"url\": \"https://x.example/?key=s3cret\"}",
+                       "a: other users can read the file, and so the query of "
+                       "`url`; let the gateway's user own it");
+        expect_order("{\"url\": \"https://x.example/?key=${TOOLS_KEY}\"}",
+                     "{\"name\":\"a\",\"url\":\"https://x.example/?key="
+                     "s3cret\",\"headers\":[]}");
         expect_order(named, "{\"name\":\"a\",\"url\":\"https://x.example\","
                             "\"headers\":[[\"A\",\"Bearer s3cret\"]]}");
     }
     assert_int_equal(chmod(path, 0600), 0);
+    expect_order("{\"url\": \"https://x.example/?key=s3cret\"}",
+                 "{\"name\":\"a\",\"url\":\"https://x.example/?key=s3cret\","
+                 "\"headers\":[]}");
     expect_order(plain, "{\"name\":\"a\",\"url\":\"https://x.example\","
                         "\"headers\":[[\"A\",\"s3cret\"]]}");
 }
@@ -293,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FILE(an_entry_is_a_program),
         WITH_FILE(an_entry_is_a_url),
+        WITH_FILE(a_variable_that_is_not_set_is_in_the_order),
         WITH_FILE(http_is_for_this_machine),
         WITH_FILE(says_what_is_wrong_with_a_url),
         WITH_FILE(says_what_is_wrong_with_its_kind),
