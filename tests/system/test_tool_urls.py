@@ -203,6 +203,27 @@ def test_the_end_of_a_call_is_said(serve: Any, server: FakeMcp) -> None:
     assert run(session, ADD) == "{'sum': 42}\n"
 
 
+@pytest.mark.parametrize("order", ["interrupt", "restart", "delete"])
+def test_a_call_that_no_code_waits_for(
+    serve: Any, server: FakeMcp, order: str
+) -> None:
+    """The server learns it, long before the limit of the call."""
+    gateway = serve(
+        {"url": server.url}, "--set", "profile/python3/limits/tool_seconds=9999"
+    )
+    gateway.wait_server("ready")
+    session = gateway.create()
+    cell = start(session, "tools.hang()")
+    server.wait(lambda: "tools/call" in server.methods())
+    done = gateway.run("session", order, session.id)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    server.wait(lambda: server.left)
+    if not server.is_modern:
+        server.wait(lambda: "notifications/cancelled" in server.methods())
+    cell.wait(DEADLINE)
+    assert run(gateway.create(), ADD) == "{'sum': 42}\n"
+
+
 def test_a_worker_that_is_killed(serve: Any, server: FakeMcp) -> None:
     """Its calls fail, and it reads its key anew."""
     gateway = serve({"url": server.url, "headers": {"Authorization": KEY}})

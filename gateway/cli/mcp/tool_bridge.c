@@ -212,24 +212,42 @@ static void read_answers(bridge_t *self, int timeout_ms)
         note_end(self, fault.text);
 }
 
+/* No answer to a call is wanted any more. */
+static void cancel(bridge_t *self, wait_t **at)
+{
+    fault_t ignored;
+
+    (void) mcp_server_cancel(self->server, (*at)->id, &ignored);
+    drop_wait(at);
+}
+
 /* The gateway has ended calls whose time is over. */
 static void drop_late(bridge_t *self)
 {
     int64_t now_ms = clock_monotonic_ms();
     wait_t **at = &self->waits;
-    fault_t ignored;
 
     while (*at) {
         if ((*at)->until_ms > now_ms) {
             at = &(*at)->next;
             continue;
         }
-        (void) mcp_server_cancel(self->server, (*at)->id, &ignored);
-        drop_wait(at);
+        cancel(self, at);
     }
 }
 
 /* ---- calls ---- */
+
+/* The code does not wait for that call any more. */
+static void drop_ended(bridge_t *self, const char *session, uint64_t call)
+{
+    wait_t **at = &self->waits;
+
+    while (*at && ((*at)->call != call || strcmp((*at)->session, session) != 0))
+        at = &(*at)->next;
+    if (*at)
+        cancel(self, at);
+}
 
 static void send_call(bridge_t *self, jspan_t call, wait_t *wait)
 {
@@ -262,6 +280,10 @@ static void pass_on(void *arg, const tool_line_call_t *given)
         return;
     (void) jspan_to_integer(jspan_member(call, "call"), &number);
     (void) jspan_to_integer(jspan_member(call, "seconds_left"), &seconds);
+    if (jspan_is(jspan_member(call, "has_ended"), JSPAN_TRUE)) {
+        drop_ended(self, given->session, (uint64_t) number);
+        return;
+    }
     if ((uint64_t) number > self->after)
         self->after = (uint64_t) number;
     if (!mcp_server_is_running(self->server)) {

@@ -249,12 +249,16 @@ static void give_call(const tool_servers_t *self, server_t *server,
 {
     const char *flaw = call_flaw(server);
 
+    /* The end of a call that is lost here comes with the call's limit. */
+    if (flaw && call->has_ended)
+        return;
     if (flaw) {
         server->refused++;
         fail_call(entry, call->id, flaw);
         return;
     }
-    server->taken++;
+    if (!call->has_ended)
+        server->taken++;
     json_array_append_new(
         server->calls,
         json_pack("{s:s,s:s}", "session", entry->id, "call", call->text));
@@ -273,7 +277,7 @@ void tool_servers_call(tool_servers_t *self, const session_entry_t *entry,
         at = at->next;
     if (at)
         give_call(self, at, entry, call);
-    else
+    else if (!call->has_ended)
         fail_call(entry, call->id,
                   "the configuration of the gateway does not name its server "
                   "any more (profile/<name>/tools/servers)");

@@ -166,6 +166,7 @@ typedef struct {
     char *provider; /* owned; the server's */
     char *text;     /* owned; JSON, as the server's process gets it */
     uint64_t id;
+    bool has_ended; /* no answer is wanted any more */
 } session_call_t;
 
 typedef struct {

@@ -223,6 +223,34 @@ bool host_tools_give(session_t *self, const tool_wait_t *wait)
     return true;
 }
 
+/* Sends what is written about a call to a server of the gateway's own. */
+static void send_call(session_t *self, const tool_call_t *call,
+                      const buffer_t *text, bool has_ended)
+{
+    session_report_t *report = session_report_new(SESSION_CALL, 0);
+
+    report->call = (session_call_t){
+        .provider = mem_text(call->provider),
+        .text = mem_copy(text->data, text->size),
+        .id = call->id,
+        .has_ended = has_ended,
+    };
+    notify_send(self->notify, report);
+}
+
+void host_tools_withdraw(session_t *self, const tool_call_t *call)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    if (!call->place || !tool_offer_is_server(call->provider))
+        return;
+    jspan_write_begin(&text);
+    jspan_write_count(&text, "call", call->id);
+    jspan_write_raw(&text, "has_ended", text_bytes("true"));
+    jspan_write_end(&text);
+    send_call(self, call, &text, true);
+}
+
 /* Gives calls to a server of the gateway's own. */
 static void give_server(session_t *self, const char *provider)
 {
@@ -230,18 +258,11 @@ static void give_server(session_t *self, const char *provider)
 
     for (const tool_call_t *at = tool_calls_first(calls); at; at = at->next) {
         cleanup_buffer buffer_t text = BUFFER_EMPTY;
-        session_report_t *report;
 
         if (at->place || strcmp(at->provider, provider) != 0)
             continue;
-        report = session_report_new(SESSION_CALL, 0);
         write_call(at, &text);
-        report->call = (session_call_t){
-            .provider = mem_text(provider),
-            .text = mem_copy(text.data, text.size),
-            .id = at->id,
-        };
-        notify_send(self->notify, report);
+        send_call(self, at, &text, false);
     }
     tool_calls_note_given(calls, provider, GATEWAY_PLACE, UINT64_MAX);
 }
@@ -301,11 +322,13 @@ void host_tools_end_all(session_t *self)
                                   .text = "the kernel has ended"};
     fault_t fault;
 
-    while ((call = tool_calls_first(self->tools.calls)))
+    while ((call = tool_calls_first(self->tools.calls))) {
+        host_tools_withdraw(self, call);
         if (host_tools_end(self, call->id, &answer, &fault) < 0) {
             log_warning("session=%s tool call: %s", self->spec->id, fault.text);
             break;
         }
+    }
     tool_calls_clear(self->tools.calls);
     self->tools.is_known = false;
 }

@@ -4,6 +4,7 @@
 #define HEARTH_GATEWAY_SESSION_TOOLS_HOST_TOOLS_H
 
 #include "gateway/session/core/session.h"
+#include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_providers.h"
 
 /* Gives the kernel, which has just greeted, the tools and the answers that it
@@ -33,6 +34,9 @@ void host_tools_fail_servers(session_t *self, const char *provider_or_null,
  * the timer tries again. */
 void host_tools_fail(session_t *self, uint64_t id, const char *reason,
                      const char *text);
+/* Says to a server of the gateway's own that the code does not wait for a call
+ * any more, if it was given the call. */
+void host_tools_withdraw(session_t *self, const tool_call_t *call);
 /* Gives the calls of a provider to one of its places that wait. */
 void host_tools_offer(session_t *self, const char *provider);
 /* Answers the request of a place with the calls that it wants. Returns false,

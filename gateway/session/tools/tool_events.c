@@ -219,8 +219,10 @@ int tool_events_on_uncall(session_t *self, const frame_t *frame,
         return r;
     (void) jspan_to_integer(jspan_member(content->object, "call"), &number);
     call = tool_calls_find_number(self->tools.calls, (uint64_t) number);
-    if (call)
-        host_tools_fail(self, call->id, "cancelled",
-                        "the code does not wait for it any more");
+    if (!call)
+        return 0;
+    host_tools_withdraw(self, call);
+    host_tools_fail(self, call->id, "cancelled",
+                    "the code does not wait for it any more");
     return 0;
 }
