@@ -352,6 +352,7 @@ def test_progress_comes_before_the_answer(rpc: Rpc, session: str) -> None:
         {"name": "execute", "arguments": {"code": code, "session": session}},
         {"progressToken": "p"},
     )
+    assert answer.headers["X-Accel-Buffering"] == "no"
     *notices, last = events_of(answer)
     assert notices
     for notice in notices:

@@ -135,6 +135,8 @@ class Stream:
         assert self.response.status == 200, self.response.read()
         kind = self.response.headers["Content-Type"]
         assert kind == "text/event-stream"
+        assert self.response.headers["X-Accel-Buffering"] == "no"
+        assert self.response.headers["Cache-Control"] == "no-store"
 
     def next(self) -> Json:
         for line in self.response:
@@ -182,6 +184,14 @@ def updated(stream: Stream) -> str:
     assert message["method"] == "notifications/resources/updated", message
     uri: str = message["params"]["uri"]
     return uri
+
+
+@pytest.mark.deep  # the silence is of 15 s
+def test_a_silent_stream_is_kept_alive(rpc: Rpc) -> None:
+    """Proxies close what is silent: a comment comes, which is no message."""
+    with listening(rpc, {"resourcesListChanged": True}) as (stream, _):
+        lines = [stream.response.readline() for _ in range(5)]
+    assert lines == [b"\n", b":\n", b"\n", b":\n", b"\n"]
 
 
 def test_each_finished_cell_is_notified(rpc: Rpc, session: str) -> None:

@@ -119,6 +119,18 @@ def test_a_long_text_is_cut_in_the_middle(rpc: Rpc, session: str) -> None:
     assert "middle" not in text
 
 
+def test_the_endpoint_of_one_session(web: Web, rpc: Rpc, session: str) -> None:
+    bound = Rpc(web, f"/mcp/structured/sessions/{session}")
+    for tool in bound.result("tools/list")["tools"]:
+        assert tool["outputSchema"]["type"] == "object"
+        assert "session" not in tool["inputSchema"]["properties"]
+    assert structured(bound, "execute", code="kept + 1")["result"] == "42"
+    other = session_of(rpc.call("execute", code="kept = 0"))
+    refused = structured(bound, "execute", code="kept", session=other)
+    assert refused["status"] == "error"
+    rpc.call("session", action="end", session=other)
+
+
 def test_a_lost_state_is_named(rpc: Rpc) -> None:
     session = session_of(rpc.call("execute", code="x = 1"))
     code = "import os; os.kill(os.getpid(), 9)"

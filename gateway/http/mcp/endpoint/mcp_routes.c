@@ -131,6 +131,11 @@ static void post_structured(exchange_t *exchange)
     answer(exchange, NULL, true);
 }
 
+static void post_structured_bound(exchange_t *exchange)
+{
+    answer(exchange, exchange->request.parameters[0], true);
+}
+
 /* No session of the protocol is kept that could be ended. */
 static void refuse(exchange_t *exchange)
 {
@@ -200,6 +205,10 @@ const route_t mcp_routes[] = {
     {METHOD_POST, "/mcp/structured", SCOPE_MCP, post_structured},
     {METHOD_GET, "/mcp/structured", SCOPE_MCP, get},
     {METHOD_DELETE, "/mcp/structured", SCOPE_MCP, refuse},
+    {METHOD_POST, "/mcp/structured/sessions/{}", SCOPE_MCP,
+     post_structured_bound},
+    {METHOD_GET, "/mcp/structured/sessions/{}", SCOPE_MCP, get_bound},
+    {METHOD_DELETE, "/mcp/structured/sessions/{}", SCOPE_MCP, refuse},
     {METHOD_POST, "/mcp/sessions/{}", SCOPE_MCP, post_bound},
     {METHOD_GET, "/mcp/sessions/{}", SCOPE_MCP, get_bound},
     {METHOD_DELETE, "/mcp/sessions/{}", SCOPE_MCP, refuse},
