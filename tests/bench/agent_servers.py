@@ -38,6 +38,20 @@ THEIRS = "jupyter-mcp-server"
 ERA = "2025-11-25"  # a revision that both speak
 TRIPS = 5  # in a round; theirs takes a second each
 PATIENCE_S = 60.0
+# What the last two samples have instead of a sample of the views: a cell that
+# does not end, and one after the kernel's death.
+LONG = (
+    "import time\nprint('epoch 12/100 loss 0.31', flush=True)\ntime.sleep(60)"
+)
+LONG_S = 2
+DEATH = "import os; os.kill(os.getpid(), 9)"
+DEATH_S = 10  # theirs waits for an answer of the dead kernel
+NAMES = (
+    "the tools",
+    *(name for name, *_ in SAMPLES),
+    "over its time limit",
+    "after the kernel's death",
+)
 
 
 class Server:
@@ -87,7 +101,7 @@ class Server:
                 return answer["result"]
         raise BenchError(f"{method}: the server has ended")
 
-    def execute(self, code: str, **more: str) -> str:
+    def execute(self, code: str, **more: Any) -> str:
         """The texts of the answer, which a model reads."""
         result = self.ask(
             "tools/call", name=self.tool, arguments={"code": code, **more}
@@ -241,14 +255,18 @@ def measure_times(
                     median(trip(server, more) for _ in range(TRIPS)),
                 )
                 if not number:
-                    seen[place.name] = [
-                        tools_text(server),
-                        *(
-                            server.execute(code, **more)
-                            for _, code, _ in SAMPLES
-                        ),
-                    ]
+                    seen[place.name] = texts_of(server, more)
     return [start, first, again]
+
+
+def texts_of(server: Server, more: dict[str, str]) -> list[str]:
+    """Return what a model reads, in the order of NAMES; the kernel dies."""
+    texts = [tools_text(server)]
+    texts += (server.execute(code, **more) for _, code, _ in SAMPLES)
+    texts.append(server.execute(LONG, timeout=LONG_S, **more))
+    server.execute(DEATH, timeout=DEATH_S, **more)
+    texts.append(server.execute("df", **more))
+    return texts
 
 
 def tools_text(server: Server) -> str:
@@ -264,8 +282,7 @@ def measure_servers(side: Hearth, rounds: int) -> list[Figure]:
     seen: dict[str, list[str]] = {}
     with both(side) as places:
         figures = measure_times(places, min(rounds, 5), seen)
-    names = ["the tools", *(name for name, *_ in SAMPLES)]
-    tokens = [Figure(f"tokens by MCP: {name}", "", "") for name in names]
+    tokens = [Figure(f"tokens by MCP: {name}", "", "") for name in NAMES]
     tokens[0].must, tokens[0].most = "600", 600
     for name, texts in seen.items():
         for figure, count in zip(tokens, count_tokens(texts)):
