@@ -9,6 +9,8 @@ import pytest
 from deadline import wait_for
 from packages_gateway import KEY, Packaged
 from records import wait_record
+from rpc import Rpc, head_of
+from rpc import text_of as said
 from web import Answer, Kernel, Web, text_of
 
 NEW = {"name": "humanize", "version": "1.0"}
@@ -82,6 +84,19 @@ def test_add_list_and_remove(web: Web, here: str) -> None:
     assert changed["changed"] == [{"name": "x", "from": "1.0", "to": "1.1"}]
     assert changed["present"] == [{"name": "numpy", "version": "2.2.0"}]
     assert changed["notes"] == ["x 1.1 was yanked"]
+
+
+def test_a_model_asks_in_its_code(web: Web, here: str) -> None:
+    rpc, session = Rpc(web), here.split("/")[3]
+    rpc.call("execute", session=session, code="kept = 7")
+    code = "%pip install humanize\nprint('went on', kept)"
+    done = rpc.call("execute", session=session, code=code)
+    assert not done["isError"]
+    assert "added humanize 1.0\nwent on 7" in said(done)
+    done = rpc.call("execute", session=session, code="%pip install refused")
+    assert done["isError"]
+    assert "state kept" in head_of(done)
+    assert "it is PackagesRefused" in said(done)
 
 
 @pytest.mark.parametrize(
