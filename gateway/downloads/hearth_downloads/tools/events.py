@@ -22,6 +22,7 @@ class Events:
     retry: float = RETRY_SECONDS
     _id: str = ""  # likewise, of the event that is not whole yet
     _is_first: bool = True  # line
+    _is_return: bool = False  # the last byte: a line feed belongs to its end
     _pieces: list[bytes] = field(default_factory=list)
     _data: list[bytes] = field(default_factory=list)
     _size: int = 0  # of both
@@ -34,13 +35,18 @@ class Events:
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """Yield the data of each event that ends in this piece."""
         self._count(len(piece))
+        if self._is_return and piece:
+            piece = piece.removeprefix(b"\n")
+            self._is_return = False
+        if not piece:
+            return
+        self._is_return = piece.endswith(b"\r")
         self._pieces.append(piece)
         if b"\n" not in piece and b"\r" not in piece:
             return
         lines = b"".join(self._pieces).splitlines(keepends=True)
         self._pieces = []
-        # A line feed may follow a last carriage return.
-        if lines[-1][-1:] != b"\n":
+        if not lines[-1].endswith((b"\n", b"\r")):
             self._pieces = [lines.pop()]
         if self._is_first:
             lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
