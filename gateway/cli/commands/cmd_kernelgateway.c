@@ -142,7 +142,7 @@ static int note_words(given_t *given, int count, char **words)
             status =
                 note_option(given, name, (size_t) (equals - name), equals + 1);
         else if (i + 1 < count)
-            status = note_option(given, name, strlen(name), words[i + 1]), i++;
+            status = note_option(given, name, strlen(name), words[++i]);
         else
             status = wrong("%.100s needs a value", words[i]);
     }
