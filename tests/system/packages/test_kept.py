@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 from fake_index import FakeIndex, Member
-from hearth_downloads.core.faults import Refused
 from hearth_downloads.packages.generations import Generations
 from hearth_downloads.packages.job import Job
-from hearth_downloads.packages.kept import judge_metadata, make_key
-from hearth_downloads.packages.profile import METADATA_MAX, Installed
+from hearth_downloads.packages.kept import make_key
+from hearth_downloads.packages.profile import Installed
 from worker import Folder, Refusal, refuse
 
 
@@ -90,22 +89,6 @@ def test_a_hostile_wheel_leaves_nothing(
     assert no(folder, "a").ename == "PackagesRefused"
     for key in os.listdir(place(folder)):
         assert not (place(folder) / key / "current").exists()
-
-
-def test_large_metadata_is_refused(tmp_path: Path) -> None:
-    """All workers read it later."""
-    about = tmp_path / "b-1.0.dist-info"
-    about.mkdir()
-    number = os.open(tmp_path, os.O_RDONLY)
-    try:
-        with open(about / "METADATA", "wb") as file:
-            file.truncate(METADATA_MAX)
-            judge_metadata(number)
-            file.truncate(METADATA_MAX + 1)
-        with pytest.raises(Refused, match=r"b-1\.0.*/METADATA has"):
-            judge_metadata(number)
-    finally:
-        os.close(number)
 
 
 def test_what_is_forbidden_today_is_refused(

@@ -21,11 +21,11 @@ from hearth_downloads.packages.generations import Account, Generations, Package
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.judge import judge
 from hearth_downloads.packages.kept import (
-    judge_metadata,
     name_generation,
     place,
     sync,
 )
+from hearth_downloads.packages.metadata import judge_metadata
 from hearth_downloads.packages.profile import find_installed, find_module
 from hearth_downloads.packages.profile_wheels import ProfileWheels
 from hearth_downloads.packages.report import Answer, encode, report
@@ -313,7 +313,7 @@ class _Change:
         if resolver is None:
             self.stage.make_folder("new")
         self.gateway.progress(f"judging {len(packages)} packages")
-        content = self._judge()
+        content = self._judge(packages)
         if find_wheels:
             found = find_wheels(self.stage.new)
             packages = tuple(
@@ -325,7 +325,7 @@ class _Change:
         self.generations.commit(self.stage.new, account)
         return answer
 
-    def _judge(self) -> Content:
+    def _judge(self, packages: tuple[Package, ...]) -> Content:
         folder = os.open(
             self.stage.new,
             os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
@@ -335,8 +335,8 @@ class _Change:
                 find_module, preinstalled=self.job.preinstalled
             )
             tally = judge(self.job, folder, find, self.gateway.check)
+            judge_metadata(folder, Account(packages=packages).versions())
             if self.job.order == "profile":
-                judge_metadata(folder)
                 # Later jobs look at the sizes of its files alone.
                 sync(folder)
             os.fchmod(folder, 0o755)

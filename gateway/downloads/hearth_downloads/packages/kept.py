@@ -14,10 +14,9 @@ import sys
 import sysconfig
 from dataclasses import replace
 
-from hearth_downloads.core.faults import Failed, Refused
+from hearth_downloads.core.faults import Failed
 from hearth_downloads.packages.job import Job
-from hearth_downloads.packages.judge import show
-from hearth_downloads.packages.profile import METADATA_MAX, Installed
+from hearth_downloads.packages.profile import Installed
 
 KEY_LETTERS = 32
 
@@ -50,24 +49,6 @@ def place(
 def name_generation(job: Job, number: int) -> str:
     """Return what the gateway shows: the key, and the generation in it."""
     return f"{os.path.basename(job.session)}/{number}"
-
-
-def judge_metadata(folder: int) -> None:
-    """Refuse texts that are too large for all workers that read them later."""
-    for name in os.listdir(folder):
-        if not name.endswith(".dist-info"):
-            continue
-        try:
-            about = os.stat(
-                f"{name}/METADATA", dir_fd=folder, follow_symlinks=False
-            )
-        except OSError:
-            continue
-        if about.st_size > METADATA_MAX:
-            raise Refused(
-                f"{show(name)}/METADATA has {about.st_size} bytes, and the "
-                f"most is {METADATA_MAX}"
-            )
 
 
 def sync(folder: int) -> None:

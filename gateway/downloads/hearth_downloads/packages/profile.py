@@ -23,7 +23,7 @@ from hearth_kernel.packages.names import normalise
 
 from hearth_downloads.packages.requirement import is_name, is_version
 
-_EXTRA = re.compile(r";.*\bextra\s*==", re.DOTALL)
+_EXTRA = re.compile(r"\bextra\s*==")
 _FIELD = re.compile(
     r"^(name|version|provides-extra|requires-dist):[ \t]*(.*(?:\n[ \t].*)*)",
     re.IGNORECASE | re.MULTILINE,
@@ -182,7 +182,9 @@ def _read(distribution: _Distribution) -> Optional[Installed]:
     needs = [
         need
         for need in needs
-        if _EXTRA.search(need) and "\n" not in need and "@" not in need
+        if _EXTRA.search(need.partition(";")[2])
+        and "\n" not in need
+        and "@" not in need
     ]
     return Installed(
         normalise(name),

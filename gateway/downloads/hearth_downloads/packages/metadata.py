@@ -1,0 +1,113 @@
+"""Judges which packages the metadata of a filled folder claims to be.
+
+Programs believe the name of a `.dist-info` folder, and the text in it. A wheel
+can bring such a folder for a package that it is not, or write over its own. So
+only what was resolved may be named, by the folder and by the text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import NoReturn
+
+from hearth_kernel.packages.names import normalise
+
+from hearth_downloads.core.faults import Refused, clean
+from hearth_downloads.packages.judge import show
+from hearth_downloads.packages.profile import METADATA_MAX
+from hearth_downloads.packages.version import is_same
+
+_KINDS = (".dist-info", ".egg-info")
+# setuptools finds packages by these, too. An index's wheel needs none.
+_OTHERS = (".egg", ".egg-link")
+_TEXTS = ("METADATA", "PKG-INFO")
+_FIELDS = ("name", "version")
+_LINE_END = re.compile(r"\r\n|\r|\n")  # as email.parser has it
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def judge_metadata(folder: int, versions: dict[str, str]) -> None:
+    """Refuse metadata of what is no package of `versions`, or another version.
+
+    The folder has only what `judge` has permitted. Names are normalised.
+    """
+    for name in os.listdir(folder):
+        stem, dot, kind = name.lower().rpartition(".")
+        kind = dot + kind
+        if kind in _OTHERS:
+            raise Refused(
+                f"a package has {show(name)}, by which a program would find "
+                "other packages; only the metadata of its own is taken"
+            )
+        if kind in _KINDS:
+            _judge_entry(folder, name, stem, kind, versions)
+
+
+def _judge_entry(
+    folder: int, name: str, stem: str, kind: str, versions: dict[str, str]
+) -> None:
+    words = stem.split("-", 2)
+    package = normalise(words[0])
+    version = versions.get(package)
+    if version is None:
+        _refuse(show(name), words, "which was not resolved")
+    # The folder of an egg may have no version, or Python's after it.
+    if not (
+        is_same(words[1], version) if len(words) > 1 else kind == ".egg-info"
+    ):
+        _refuse(show(name), words, f"and {version} was resolved")
+    for path in _find_texts(folder, name):
+        _judge_text(folder, path, package, version)
+
+
+def _find_texts(folder: int, name: str) -> list[str]:
+    """Return the files in which a program looks for the package's name."""
+    about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if not stat.S_ISDIR(about.st_mode):
+        return [name]
+    return [f"{name}/{text}" for text in _TEXTS]
+
+
+def _judge_text(folder: int, path: str, package: str, version: str) -> None:
+    try:
+        number = os.open(path, _READ, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    with open(number, "rb") as file:
+        size = os.fstat(number).st_size
+        if size > METADATA_MAX:
+            raise Refused(
+                f"{show(path)} has {size} bytes, and the most is {METADATA_MAX}"
+            )
+        text = file.read(METADATA_MAX).decode("utf-8", "replace")
+    for field, value in _read_fields(text):
+        if field == "name" and normalise(value) != package:
+            _refuse(show(path), [value], f"and it is that of {package}")
+        if field == "version" and not is_same(value, version):
+            _refuse(show(path), [package, value], f"and {version} was resolved")
+
+
+def _read_fields(text: str) -> list[tuple[str, str]]:
+    """Return all names and versions of its head; a program takes the first.
+
+    Lines that begin with a space go on with the field before them. A value that
+    begins on such a line is empty here, and so is refused.
+    """
+    found = []
+    for line in _LINE_END.split(text):
+        field, colon, value = line.partition(":")
+        if colon and field.lower() in _FIELDS:
+            found.append((field.lower(), value.strip()))
+        elif not line and found:
+            break
+    return found
+
+
+def _refuse(where: str, words: list[str], why: str) -> NoReturn:
+    which = clean(" ".join(words[:2]), 100)
+    raise Refused(
+        f"a package has {where}, by which it would pass as {which}, {why}; "
+        "only the metadata of its own is taken"
+    )

@@ -1,0 +1,138 @@
+"""A wheel does not pass as a package that it is not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from fake_index import FakeIndex, make_metadata
+from hearth_downloads.core.faults import Refused
+from hearth_downloads.packages.metadata import judge_metadata
+from hearth_downloads.packages.profile import METADATA_MAX
+from worker import Folder, Refusal, refuse
+
+NUMPY = make_metadata("numpy", "99", [], {})
+VERSIONS = {"b-c": "1.0", "local": "1.0+cu1"}
+
+
+def judge(folder: Path, versions: dict[str, str] = VERSIONS) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        judge_metadata(number, versions)
+    finally:
+        os.close(number)
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("numpy-99.dist-info/METADATA", "pass as numpy 99, which was not"),
+        ("numpy-99.dist-info/x", "pass as numpy 99, which was not"),
+        ("numpy.egg-info", "pass as numpy, which was not"),
+        ("NumPy-99-py3.11.EGG-INFO/PKG-INFO", "pass as numpy 99, which was"),
+        ("numpy-99-py3.11.egg/x", "numpy-99-py3.11.egg, by which"),
+        ("numpy.egg-link", "numpy.egg-link, by which"),
+        ("a-2.dist-info/METADATA", "pass as a 2, and 1 was resolved"),
+        ("a-1.dist-info/METADATA", "pass as numpy, and it is that of a"),
+    ],
+)
+@pytest.mark.parametrize("below", ["", "a-1.data/purelib/", "a-1.data/data/"])
+def test_refuses_the_metadata_of_another_package(
+    folder: Folder, index: FakeIndex, below: str, path: str, why: str
+) -> None:
+    if ".dist-info" in path and not below:
+        pytest.skip("uv takes no wheel with two such folders")
+    index.add("a", "1", {"a.py": "", f"{below}{path}": NUMPY})
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesRefused"
+    assert why in refusal.text
+
+
+def test_refuses_it_for_all_sessions_too(
+    folder: Folder, index: FakeIndex
+) -> None:
+    path = "a-1.data/purelib/numpy-99.dist-info/METADATA"
+    index.add("a", "1", {path: NUMPY})
+    profiles = folder.path / "profiles"
+    profiles.mkdir(mode=0o755)
+    about = (folder.path / "sessions").stat()
+    os.chown(profiles, about.st_uid, about.st_gid)
+    with pytest.raises(Refusal, match="pass as numpy 99"):
+        folder.do("profile", "a", session=str(profiles))
+    assert not list(profiles.rglob("current"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "b_c-1.0.dist-info",
+        "B.c-1.0.dist-info",
+        "b_c-1.dist-info",
+        "b_c.egg-info",
+        "b_c-1.0-py3.11.egg-info",
+        "local-1.0+cu1.dist-info",
+        "numpy-99",
+        "egg",
+    ],
+)
+def test_takes_what_is_its_own(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    judge(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["b_c.dist-info", "-1.dist-info", ".egg-info"])
+def test_refuses_a_folder_without_name_or_version(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(Refused, match="only the metadata of its own"):
+        judge(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["METADATA", "PKG-INFO"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Name: numpy\n",
+        "Name: b-c\nname: numpy\n",
+        "Name: b-c\r\nNAME:numpy\r\n",
+        "Name: b-c\rName: numpy\r",
+        "Name:\n numpy\n",
+        "Name: b-c\nVersion: 99\n",
+        "\nName: numpy\n",
+    ],
+)
+def test_refuses_a_head_with_another_name(
+    tmp_path: Path, text: str, head: str
+) -> None:
+    write(tmp_path / "b_c-1.0.dist-info" / text, head)
+    with pytest.raises(Refused, match="by which it would pass as"):
+        judge(tmp_path)
+
+
+def test_takes_other_names_in_a_description(tmp_path: Path) -> None:
+    own = tmp_path / "b_c-1.0.dist-info"
+    write(
+        own / "METADATA",
+        "Name: B_C\nVersion: 1\nSummary: x\n        Name: y\n\nName: numpy\n",
+    )
+    judge(tmp_path)
+    write(own / "x" / "METADATA", "Name: numpy\n")
+    judge(tmp_path)
+
+
+def test_refuses_large_metadata(tmp_path: Path) -> None:
+    """All workers read that of a profile later."""
+    path = tmp_path / "b_c-1.0.dist-info" / "METADATA"
+    write(path, "Name: b-c\n\n")
+    os.truncate(path, METADATA_MAX)
+    judge(tmp_path)
+    os.truncate(path, METADATA_MAX + 1)
+    with pytest.raises(Refused, match=r"b_c-1\.0.*/METADATA has"):
+        judge(tmp_path)
