@@ -21,7 +21,7 @@
 #define TIMEOUT_S  120.0 /* of the code; the default */
 #define TOKENS_MIN 100
 #define WAIT_MAX_S 600.0
-#define NAME_SIZE  (sizeof "once-" + 32)
+#define NAME_SIZE  (sizeof "once-" + 2 * CALL_KEY_DIGEST_SIZE)
 
 /* The state of a call until its code is sent. */
 typedef struct {
@@ -136,7 +136,7 @@ static void run_in(mcp_call_t *call, const subscription_t *subscription)
         return;
     }
     snprintf(session, sizeof session, "%s", subscription->id);
-    execution_request_id(session, call_key(call), id);
+    call_key_id(call, session, id);
     if (!send_once(call, subscription, runs, id))
         return;
     /* A second after the time limit the session has interrupted the code. */
@@ -210,14 +210,13 @@ static void on_named_shown(exchange_t *exchange, const json_t *reply)
 }
 
 /* Names a session after the key, so that the same call finds it again. */
-static void name_session(mcp_call_t *call, const char *key)
+static void name_session(mcp_call_t *call)
 {
     execute_t *own = call->state;
-    uint8_t digest[16];
-    char hex[33];
+    uint8_t digest[CALL_KEY_DIGEST_SIZE];
+    char hex[2 * sizeof digest + 1];
 
-    crypto_generichash(digest, sizeof digest, (const uint8_t *) key,
-                       strlen(key), NULL, 0);
+    call_key_digest(call, "", digest);
     sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
     snprintf(own->name, sizeof own->name, "once-%s", hex);
     registry_client_ask(call->exchange, "session_show_request",
@@ -243,15 +242,13 @@ static bool check_order(mcp_call_t *call)
 
 void tool_execute_run(mcp_call_t *call)
 {
-    const char *key = call_key(call);
-
     if (!check_order(call) || tool_resume_run(call))
         return;
     call_keep(call, mem_new(sizeof(execute_t)), end_execute, NULL);
     if (tool_session_name(call))
         tool_session_ask(call, on_shown);
-    else if (key)
-        name_session(call, key);
+    else if (call_key(call))
+        name_session(call);
     else
         create(call);
 }

@@ -282,7 +282,7 @@ static void add_key(const mcp_call_t *call, json_t *content)
     char key[EXECUTION_ID_SIZE];
 
     if (call_key(call)) {
-        execution_request_id(self->session, call_key(call), key);
+        call_key_id(call, self->session, key);
         json_object_set_new(content, "key", json_string(key));
         return;
     }

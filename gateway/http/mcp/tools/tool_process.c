@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "gateway/http/core/model.h"
-#include "gateway/http/executions/execution_request.h"
 #include "gateway/http/mcp/results/notice_line.h"
 #include "gateway/http/mcp/results/process_lines.h"
 #include "gateway/http/mcp/results/process_text.h"
@@ -347,7 +346,7 @@ static json_t *start_content(const mcp_call_t *call, const json_t *session,
             json_object_set(content, passed_on[i],
                             json_object_get(call->arguments, passed_on[i]));
     if (call_key(call)) {
-        execution_request_id(model_text(session, "id"), call_key(call), key);
+        call_key_id(call, model_text(session, "id"), key);
         json_object_set_new(content, "key", json_string(key));
     }
     return content;
