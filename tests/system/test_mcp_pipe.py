@@ -42,6 +42,25 @@ def test_both_eras(pipe: Pipe) -> None:
     assert len(pipe.ask("tools/list", modern=False)["result"]["tools"]) == 5
 
 
+def test_a_wrong_initialize_is_answered(pipe: Pipe) -> None:
+    for params in (None, [], {}, {"protocolVersion": 7}):
+        pipe.write(
+            {
+                "jsonrpc": "2.0",
+                "id": "i",
+                "method": "initialize",
+                "params": params,
+            }
+        )
+        answer = pipe.read()
+        assert answer["id"] == "i"
+        assert answer["error"]["code"] == -32602
+        assert " must be " in answer["error"]["message"]
+    assert pipe.ask("initialize", {"protocolVersion": "x"}, modern=False)[
+        "result"
+    ]
+
+
 def test_the_list_of_resources_is_notified(pipe: Pipe) -> None:
     """Since 2026-07-28 a request opens the stream, also here."""
     wanted = {"resourcesListChanged": True, "toolsListChanged": True}

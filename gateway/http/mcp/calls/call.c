@@ -267,6 +267,16 @@ bool call_permits(mcp_call_t *self, unsigned scope)
     return false;
 }
 
+bool call_begins_list(mcp_call_t *self)
+{
+    if (!json_object_get(self->message.params, "cursor"))
+        return true;
+    call_error(self, 400, RPC_INVALID_PARAMS, NULL,
+               "params.cursor was not given by this server: its lists have one "
+               "page, so leave the cursor out");
+    return false;
+}
+
 /* --- All calls --- */
 
 void calls_respond(http_t *http, const char *client,

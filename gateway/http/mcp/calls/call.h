@@ -80,6 +80,10 @@ void call_error(mcp_call_t *self, int status, int code, json_t *data,
 /* Returns true if the client's token has one of the scopes. Otherwise answers
  * with 403 and the scopes of which one is needed, and returns false. */
 bool call_permits(mcp_call_t *self, unsigned scope);
+/* Returns true if the request of a list names no cursor. Otherwise answers with
+ * an error and returns false: all lists have one page, so no cursor was ever
+ * given. */
+bool call_begins_list(mcp_call_t *self);
 
 /* Returns true if the client takes a stream of events. */
 bool call_can_stream(const mcp_call_t *self);

@@ -33,12 +33,46 @@ static void discover(mcp_call_t *call)
     call_result(call, result);
 }
 
+/* Returns true if the member is missing, or a text. */
+static bool may_be_text(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+
+    return !value || json_is_string(value);
+}
+
+/* Returns what is wrong with the params of initialize; NULL: nothing. The
+ * capabilities and the client's name may be missing: nothing depends on them.
+ */
+static const char *find_initialize_flaw(const json_t *params)
+{
+    const json_t *client = json_object_get(params, "clientInfo");
+    const json_t *capabilities = json_object_get(params, "capabilities");
+
+    if (!json_is_string(json_object_get(params, "protocolVersion")))
+        return "params.protocolVersion must be a text: the newest revision "
+               "that the client speaks, such as \"" REVISION_LEGACY "\"";
+    if (capabilities && !json_is_object(capabilities))
+        return "params.capabilities must be an object";
+    if (client
+        && (!json_is_object(client) || !may_be_text(client, "name")
+            || !may_be_text(client, "version")))
+        return "params.clientInfo must be an object with the texts name and "
+               "version";
+    return NULL;
+}
+
 static void initialize(mcp_call_t *call)
 {
     const char *asked = rpc_message_text(&call->message, "protocolVersion");
+    const char *flaw = find_initialize_flaw(call->message.params);
     uint8_t random[16];
     char id[2 * sizeof random + 1];
 
+    if (flaw) {
+        call_error(call, 400, RPC_INVALID_PARAMS, NULL, "%s", flaw);
+        return;
+    }
     randombytes_buf(random, sizeof random);
     sodium_bin2hex(id, sizeof id, random, sizeof random);
     exchange_header(call->exchange, "Mcp-Session-Id", "%s%s", id,
@@ -98,9 +132,12 @@ static void bind_schema(const mcp_call_t *call, json_t *definition)
 static void list_tools(mcp_call_t *call)
 {
     json_auto_t *all = definitions(call);
-    json_t *shown = json_array(), *definition, *schema, *result;
+    json_t *shown, *definition, *schema, *result;
     size_t i;
 
+    if (!call_begins_list(call))
+        return;
+    shown = json_array();
     json_array_foreach(all, i, definition)
     {
         const mcp_tool_t *tool = find_tool(

@@ -64,8 +64,9 @@ static void on_list(exchange_t *exchange, const json_t *reply)
 
 void resources_list(mcp_call_t *call)
 {
-    registry_client_ask(call->exchange, "session_list_request", json_object(),
-                        on_list);
+    if (call_begins_list(call))
+        registry_client_ask(call->exchange, "session_list_request",
+                            json_object(), on_list);
 }
 
 void resources_list_templates(mcp_call_t *call)
@@ -82,8 +83,11 @@ void resources_list_templates(mcp_call_t *call)
         {"/" RESOURCE_FILES "{+path}", "file",
          "A file of the session's workspace", NULL},
     };
-    json_t *list = json_array();
+    json_t *list;
 
+    if (!call_begins_list(call))
+        return;
+    list = json_array();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         json_array_append_new(
             list,
