@@ -1,7 +1,8 @@
 /* What a server of the Model Context Protocol says: the pages of its tools, a
- * line each, and each line as an answer too. What passes is JSON that the
- * gateway takes, and a sentence is bounded. */
+ * line each, and each line as an answer too, also as one that cannot be read.
+ * What passes is JSON that the gateway takes, and a sentence is bounded. */
 #include "gateway/cli/mcp/mcp_result.h"
+#include "gateway/cli/mcp/mcp_unread.h"
 #include "protocol/limits.h"
 
 #include <stdlib.h>
@@ -30,7 +31,12 @@ static void read_answer(const uint8_t *line, size_t size)
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     jspan_t answer, value;
     fault_t ignored;
+    int64_t id;
 
+    buffer_append(&text, line, size);
+    if (mcp_unread_id(&text, &id) && id <= 0)
+        abort();
+    buffer_clear(&text);
     if (jspan_check_portable(line, size, &answer, &ignored) < 0)
         return;
     if (mcp_result_read(answer, &text))

@@ -15,6 +15,17 @@ SCHEMA = {
     "required": ["a", "b"],
 }
 GOOD = ["add", "key", "text", "picture", "refuse", "die", "hang", "long"]
+BEGIN = b'{"result":{"content":[{"type":"text","text":'
+END = b'}]},"jsonrpc":"2.0","id":ID}'
+# Answers that cannot be read; ID is that of the request.
+UNREAD = {
+    "half": BEGIN + rb'"cut \ud83d"' + END,
+    "nan": BEGIN + b'"x"}],"structuredContent":{"x":NaN},"y":[{"id":"0"' + END,
+    "latin": BEGIN + b'"\xe9 \\" {"' + END,
+    "deep": BEGIN + b"[" * 500 + b"]" * 500 + END,
+    "digits": BEGIN + b"9" * 5000 + END,
+    "cut": b'{"jsonrpc": "2.0", "id": ID, "result": {"content": [{"ty',
+}
 
 
 # What a client says of itself, what it answers and what it cancels.
@@ -25,12 +36,28 @@ def say(message: Json) -> None:
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
+def say_unread(name: str, number: int) -> None:
+    """Say what cannot be read: an answer, or other lines."""
+    lines = {
+        **UNREAD,
+        "logs": b"ID\n"
+        b'{"jsonrpc": NaN, "id": 0}\n{"id": ID, "level": Infinity}\n'
+        b'{"jsonrpc":"2.0","id":ID,"method":"no/such","params":[NaN]}\n'
+        b'log: {"jsonrpc":"2.0","id":ID,"result":}',
+    }
+    line = lines[name].replace(b"ID", str(number).encode())
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+
+
 def tools(kind: str) -> list[Json]:
     names = GOOD
     if kind == "many":
         names = [f"tool{i}" for i in range(10000)]
     elif kind == "asks":
         names = ["hang", "heard"]
+    elif kind == "unread":
+        names = ["add", "logs", *UNREAD]
     elif kind == "names":
         names = ["add", "\x1b[31mred", "x" * 129, "", "a b", "nul\0"]
     return [
@@ -108,10 +135,19 @@ def serve(kind: str) -> None:
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "test", "version": "1"},
             }
+        elif method == "tools/list" and kind == "unlisted":
+            say_unread("half", message["id"])
+            continue
         elif method == "tools/list":
             found = page(kind, params.get("cursor", ""))
         elif params["name"] == "hang":
             continue
+        elif params["name"] in UNREAD:
+            say_unread(params["name"], message["id"])
+            continue
+        elif params["name"] == "logs":
+            say_unread("logs", message["id"])
+            found = call("add", params["arguments"])
         else:
             found = call(params["name"], params["arguments"])
         say({"id": message["id"], "result": found})

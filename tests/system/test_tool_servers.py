@@ -324,6 +324,51 @@ def test_servers_that_are_of_no_use(serve: Any) -> None:
     assert works(session)
 
 
+@pytest.fixture(scope="module")
+def unread() -> Iterator[Session]:
+    """A session whose server gives answers that cannot be read."""
+    gateway = Served({"odd": entry("unread")})
+    gateway.start()
+    gateway.wait_server("odd", "ready")
+    yield gateway.create()
+    gateway.end()
+
+
+UNREAD = {
+    "half": "half of a surrogate pair at byte 51",
+    "nan": "a value is expected at byte 75",
+    "latin": "no UTF-8 at byte 45",
+    "deep": "nested too deeply at byte",
+    "digits": "an integer of too many digits at byte",
+    "cut": "unfinished string at byte",
+}
+
+
+@pytest.mark.parametrize("tool", UNREAD)
+def test_an_answer_that_cannot_be_read(unread: Session, tool: str) -> None:
+    """It ends its call at once, which names the server and says why."""
+    said = error_of(unread, f"tools.{tool}(a=1, b=1)")
+    assert said.startswith(
+        f"failed {tool}: the server odd sends an answer that cannot be read: "
+        f"{UNREAD[tool]}"
+    )
+    assert works(unread)
+
+
+def test_lines_that_are_no_answers(unread: Session) -> None:
+    """They end no call: a server may print what is meant for people."""
+    assert run(unread, "tools.logs(a=2, b=40)") == "{'sum': 42}\n"
+
+
+def test_tools_that_cannot_be_read(serve: Any) -> None:
+    gateway = serve(odd=entry("unlisted"))
+    fault = gateway.wait_server("odd", "failed")["fault"]
+    assert fault.startswith(
+        "the server odd sends an answer that cannot be read: half of a "
+        "surrogate pair at byte 51; it is started again"
+    )
+
+
 def test_a_killed_gateway_leaves_no_server(serve: Any) -> None:
     gateway = serve(good=entry("good"), mute=entry("mute"))
     gateway.wait_server("good", "ready")

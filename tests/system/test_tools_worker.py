@@ -634,6 +634,14 @@ HOSTILE = {
         lambda h: _body(f'{_head(h)}"result":{{"x":1e999}}}}')(h),
         "sends a number that JSON cannot have",
     ),
+    "half a pair": (
+        lambda h: h.result({"content": [], "x": "cut \ud83d"}),
+        r"sends half of a surrogate pair, \ud83d, which is no character",
+    ),
+    "half a pair in an error": (
+        lambda h: h.error(200, -1, "cut \ud83d"),
+        r"sends half of a surrogate pair, \ud83d, which is no character",
+    ),
     "cut": (
         _raw(
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -763,18 +771,6 @@ def test_brackets_in_texts(hostile: tuple[FakeMcp, Worker]) -> None:
 
     with server.script("tools/call", play):
         assert worker.call("add")["result"]["x"] == text
-
-
-def test_half_a_character(hostile: tuple[FakeMcp, Worker]) -> None:
-    server, worker = hostile
-
-    def play(handler: Handler) -> None:
-        number = handler.asked.message["id"]
-        text = '{"jsonrpc":"2.0","id":NUMBER,"result":{"x":"\\ud800"}}'
-        _body(text.replace("NUMBER", str(number)))(handler)
-
-    with server.script("tools/call", play):
-        assert worker.call("add")["result"] == {"x": "?"}
 
 
 def test_a_redirect_within_the_origin(

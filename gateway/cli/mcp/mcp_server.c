@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "gateway/cli/core/terminal.h"
+#include "gateway/cli/mcp/mcp_unread.h"
 #include "protocol/jspan_write.h"
 
 #include <errno.h>
@@ -40,6 +41,7 @@ struct mcp_server {
     size_t looked; /* bytes of it that have no end of a line */
     int64_t last_id;
     int64_t start_until_ms; /* when its tools must be known */
+    bool is_unread;         /* the last answer could not be read */
 };
 
 mcp_server_t *mcp_server_new(const char *const *argv, const char *name,
@@ -281,14 +283,41 @@ static int answer_request(mcp_server_t *self, jspan_t message, fault_t *fault)
     return write_all(self, &out, fault);
 }
 
-/* Reads a line. Lines that are no messages are passed over. */
-static int read_line(mcp_server_t *self, const buffer_t *line,
-                     jspan_t *ret_answer, fault_t *fault)
+/* Puts an error into the place of an answer that cannot be read. Returns 1, or
+ * 0 if the line is no answer. */
+static int read_unread(mcp_server_t *self, const fault_t *why, buffer_t *line,
+                       jspan_t *ret_answer)
 {
+    cleanup_free char *said = NULL;
     fault_t ignored;
+    int64_t id;
 
-    if (jspan_check_portable(line->data, line->size, ret_answer, &ignored) < 0
-        || !jspan_is(*ret_answer, JSPAN_OBJECT)
+    if (!mcp_unread_id(line, &id))
+        return 0;
+    said = mem_format("the server %s sends an answer that cannot be read: %s",
+                      terminal_cell(self->name, SAID_WIDTH), why->text);
+    buffer_clear(line);
+    jspan_write_begin(line);
+    jspan_write_integer(line, "id", id);
+    jspan_write_object(line, "error");
+    jspan_write_text(line, "message", said);
+    jspan_write_end(line);
+    jspan_write_end(line);
+    self->is_unread = true;
+    return jspan_check(line->data, line->size, ret_answer, &ignored) == 0;
+}
+
+/* Reads a line. Lines that are no messages are passed over: a program may print
+ * what is meant for people. */
+static int read_line(mcp_server_t *self, buffer_t *line, jspan_t *ret_answer,
+                     fault_t *fault)
+{
+    fault_t why;
+
+    self->is_unread = false;
+    if (jspan_check_portable(line->data, line->size, ret_answer, &why) < 0)
+        return read_unread(self, &why, line, ret_answer);
+    if (!jspan_is(*ret_answer, JSPAN_OBJECT)
         || jspan_is(jspan_member(*ret_answer, "id"), JSPAN_ABSENT))
         return 0;
     if (jspan_is(jspan_member(*ret_answer, "method"), JSPAN_ABSENT))
@@ -330,8 +359,10 @@ static int refuse(mcp_server_t *self, jspan_t answer, fault_t *fault)
     if (!said || !*said)
         return give_up(self, fault, "refuses what every server must answer");
     mcp_server_stop(self);
-    return fault_set(fault, EPIPE, "the server %s: %s", self->name,
-                     terminal_cell(said, SAID_WIDTH));
+    return self->is_unread
+               ? fault_set(fault, EPIPE, "%s", said)
+               : fault_set(fault, EPIPE, "the server %s: %s", self->name,
+                           terminal_cell(said, SAID_WIDTH));
 }
 
 /* Sends a request and waits for its result, which lies in `line`. */

@@ -36,8 +36,9 @@ int mcp_server_send(mcp_server_t *self, const char *method, bytes_t params,
 /* Sends that no answer to that request is wanted any more. */
 int mcp_server_cancel(mcp_server_t *self, int64_t id, fault_t *fault);
 /* Waits up to that time for an answer, and puts it into `line`, of which
- * *ret_answer is a part. Returns 1, or 0 if there was none. -EPIPE: the server
- * has ended, or sent more than is permitted; it was stopped. */
+ * *ret_answer is a part. Returns 1, or 0 if there was none. An answer that
+ * cannot be read is an error, which names the server and says why. -EPIPE: the
+ * server has ended, or sent more than is permitted; it was stopped. */
 int mcp_server_next(mcp_server_t *self, int timeout_ms, buffer_t *line,
                     jspan_t *ret_answer, fault_t *fault);
 

@@ -82,12 +82,17 @@ def error_of(message: Message) -> tuple[int, str]:
 
 
 def write_message(message: Message) -> bytes:
-    """Return a message as one line; half a surrogate pair becomes "?"."""
+    """Return a message as one line; Unreachable if that is no JSON."""
     try:
         text = json.dumps(message, ensure_ascii=False, allow_nan=False)
+        line = text.encode()
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(text[error.start]):04x}"
+        raise Unreachable(
+            f"sends half of a surrogate pair, {half}, which is no character"
+        ) from None
     except ValueError:
         raise Unreachable("sends a number that JSON cannot have") from None
-    line = text.encode("utf-8", "replace")
     if len(line) > MESSAGE_MAX:
         raise Unreachable("sends more than 32 MiB in a message")
     return line
