@@ -25,7 +25,7 @@ void output_list_clear(output_list_t *self)
 {
     buffer_reset(&self->text);
     free(self->stream);
-    json_decref(self->displays);
+    display_places_clear(&self->displays);
     json_decref(self->list);
     *self = (output_list_t){0};
 }
@@ -58,7 +58,7 @@ static void close_stream(output_list_t *self)
 static void forget_outputs(output_list_t *self)
 {
     json_array_clear(self->list);
-    json_object_clear(self->displays);
+    display_places_clear(&self->displays);
     buffer_clear(&self->text);
     free(self->stream);
     self->stream = NULL;
@@ -104,27 +104,15 @@ static json_t *permitted_metadata(const json_t *content)
     return json_is_object(metadata) ? json_incref(metadata) : json_object();
 }
 
-static const char *display_id(const json_t *content)
+json_t *output_list_form(const json_t *content)
 {
-    return json_string_value(
-        json_object_get(json_object_get(content, "transient"), "display_id"));
+    return json_pack("{s:o, s:o}", "data", permitted_data(content), "metadata",
+                     permitted_metadata(content));
 }
 
-/* Notes the last output under its display id, if it has one. */
-static void note_display(output_list_t *self, const json_t *content,
-                         size_t size)
+json_t *output_list_last(const output_list_t *self)
 {
-    const char *id = display_id(content);
-    json_t *output =
-        json_array_get(self->list, json_array_size(self->list) - 1);
-
-    if (!id)
-        return;
-    if (!self->displays)
-        self->displays = json_object();
-    json_object_set_new(
-        self->displays, id,
-        json_pack("{s:O, s:I}", "output", output, "size", (json_int_t) size));
+    return json_array_get(self->list, json_array_size(self->list) - 1);
 }
 
 static void on_display(output_list_t *self, json_t *content)
@@ -186,23 +174,16 @@ static bool fits(output_list_t *self, uint64_t seq, size_t size)
     return false;
 }
 
-/* Gives a display of this cell its new form, in its place. A form that is too
- * much is not taken. */
+/* Gives a display of this cell its new form, in all its places. A form that is
+ * too much is not taken. */
 static void on_update(output_list_t *self, const json_t *content, size_t size)
 {
-    const char *id = display_id(content);
-    json_t *display = id ? json_object_get(self->displays, id) : NULL;
-    json_t *output = json_object_get(display, "output");
-    uint64_t before =
-        (uint64_t) json_integer_value(json_object_get(display, "size"));
+    json_auto_t *form = output_list_form(content);
+    uint64_t room =
+        self->bytes_max ? self->bytes_max - self->bytes : DISPLAY_PLACES_ROOM;
 
-    if (!display
-        || (self->bytes_max && self->bytes - before + size > self->bytes_max))
-        return;
-    self->bytes += size - before;
-    json_object_set_new(display, "size", json_integer((json_int_t) size));
-    json_object_set_new(output, "data", permitted_data(content));
-    json_object_set_new(output, "metadata", permitted_metadata(content));
+    self->bytes += (uint64_t) display_places_update(
+        &self->displays, display_id(content), form, size, room);
 }
 
 static void on_clear(output_list_t *self, const json_t *content)
@@ -231,7 +212,8 @@ void output_list_add(output_list_t *self, uint64_t seq, const char *type,
             continue;
         types[i].take(self, content);
         if (types[i].take == on_display)
-            note_display(self, content, size);
+            display_places_note(&self->displays, display_id(content),
+                                output_list_last(self), size);
     }
 }
 

@@ -310,7 +310,7 @@ void cell_builder_called(cell_builder_t *self, const journal_record_t *record,
 }
 
 static void on_event(cell_builder_t *self, const journal_record_t *record,
-                     json_t *content)
+                     json_t *content, size_t size)
 {
     if (strcmp(record->type, "input_request") == 0) {
         on_question(self, content);
@@ -325,18 +325,18 @@ static void on_event(cell_builder_t *self, const journal_record_t *record,
                             record_time(record->wall_us));
     } else
         output_list_add(&self->outputs, record->seq, record->type, content,
-                        record->content.size);
+                        size);
 }
 
 void cell_builder_add(cell_builder_t *self, const journal_record_t *record,
-                      json_t *content)
+                      json_t *content, size_t size)
 {
     if (self->cell.kind != NOTEBOOK_CODE)
         return;
     if (record->kind == JOURNAL_REPLY)
         on_reply(self, record, content);
     else if (record->kind == JOURNAL_EVENT)
-        on_event(self, record, content);
+        on_event(self, record, content, size);
     else if (record->kind == JOURNAL_GAP)
         output_list_add_gap(
             &self->outputs,

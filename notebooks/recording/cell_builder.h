@@ -21,9 +21,10 @@ cell_builder_t *cell_builder_new(const journal_record_t *record,
 void cell_builder_destroy(cell_builder_t **self_p);
 #define cleanup_cell_builder CLEANUP(cell_builder_destroy)
 
-/* Adds a further record; `content` is its content, parsed. */
+/* Adds a further record; `content` is its content, parsed, of `size` bytes: of
+ * a display it may have a later form. */
 void cell_builder_add(cell_builder_t *self, const journal_record_t *record,
-                      json_t *content);
+                      json_t *content, size_t size);
 /* Adds a client's answer to the cell's input(); `content` is the content of the
  * journal's state record. */
 void cell_builder_answer(cell_builder_t *self, const json_t *content);

@@ -68,15 +68,16 @@ static bool is_display(const char *type)
            || strcmp(type, "update_display_data") == 0;
 }
 
-static void keep_display(cell_index_t *self, const char *id, uint64_t seq,
-                         const journal_reader_t *reader)
+/* Returns the display of the id, a new one if need be; NULL if there are too
+ * many. */
+static cell_index_display_t *display_of(cell_index_t *self, const char *id)
 {
     json_t *known = json_object_get(self->display_ids, id);
     size_t index =
         known ? (size_t) json_integer_value(known) : self->display_count;
 
     if (index == DISPLAYS_MAX)
-        return;
+        return NULL;
     if (!known) {
         if (!self->display_ids)
             self->display_ids = json_object();
@@ -85,10 +86,24 @@ static void keep_display(cell_index_t *self, const char *id, uint64_t seq,
                 self->displays, 2 * (index + 1) * sizeof(*self->displays));
         json_object_set_new(self->display_ids, id,
                             json_integer((json_int_t) index));
+        self->displays[index] = (cell_index_display_t){0};
         self->display_count++;
     }
-    self->displays[index] =
-        (cell_index_display_t){.seq = seq, .mark = journal_reader_mark(reader)};
+    return &self->displays[index];
+}
+
+static void keep_display(cell_index_t *self, const journal_record_t *record,
+                         const char *id, const journal_reader_t *reader)
+{
+    cell_index_display_t *display = display_of(self, id);
+
+    if (!display)
+        return;
+    display->seq = record->seq;
+    display->mark = journal_reader_mark(reader);
+    if (strcmp(record->type, "update_display_data") != 0)
+        display->places[display->place_count++ % DISPLAY_PLACES_MAX] =
+            record->seq;
 }
 
 static void on_event(cell_index_t *self, const journal_record_t *record,
@@ -103,9 +118,9 @@ static void on_event(cell_index_t *self, const journal_record_t *record,
         || !memmem(content.bytes, content.size, "display_id", 10))
         return;
     json_auto_t *display = record_object(content);
-    const char *id = cell_index_display_id(display);
+    const char *id = display_id(display);
     if (*id)
-        keep_display(self, id, record->seq, reader);
+        keep_display(self, record, id, reader);
 }
 
 /* A gap in a cell belongs to the cell; a gap of requests is a cell of its
@@ -268,7 +283,10 @@ const cell_index_display_t *cell_index_display(const cell_index_t *self,
     return known ? &self->displays[json_integer_value(known)] : NULL;
 }
 
-const char *cell_index_display_id(const json_t *content)
+bool cell_index_shows_last(const cell_index_display_t *display, uint64_t seq)
 {
-    return text_member(json_object_get(content, "transient"), "display_id");
+    size_t oldest = display->place_count % DISPLAY_PLACES_MAX;
+
+    return display->place_count < DISPLAY_PLACES_MAX
+           || display->places[oldest] <= seq;
 }

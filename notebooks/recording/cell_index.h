@@ -6,6 +6,7 @@
 #define HEARTH_NOTEBOOKS_RECORDING_CELL_INDEX_H
 
 #include "base/cleanup.h"
+#include "notebooks/formats/display_places.h"
 #include "notebooks/journal/writer.h"
 
 #include <jansson.h>
@@ -24,6 +25,9 @@ typedef struct {
 typedef struct {
     uint64_t seq; /* of the record that has it */
     journal_mark_t mark;
+    uint64_t
+        places[DISPLAY_PLACES_MAX]; /* seqs of the newest outputs; a ring */
+    size_t place_count;             /* of all its outputs */
 } cell_index_display_t;
 
 typedef struct {
@@ -55,8 +59,8 @@ long cell_index_of(const cell_index_t *self, uint64_t request);
 /* Where the display's last form is; NULL when it was shown once. */
 const cell_index_display_t *cell_index_display(const cell_index_t *self,
                                                const char *id);
-
-/* The display_id in a display's content, "" when it has none. */
-const char *cell_index_display_id(const json_t *content);
+/* Returns true if the output of the record shows the display's last form: it is
+ * one of the newest outputs under its id. */
+bool cell_index_shows_last(const cell_index_display_t *display, uint64_t seq);
 
 #endif

@@ -138,30 +138,48 @@ static int finish_all(recording_t *self, fault_t *fault)
 
 /* ---- records ---- */
 
-/* Gives each output with this display id its latest form, in all cells. */
-static void show_latest(recording_t *self, const journal_record_t *record,
-                        json_t *content)
+/* Reads the record that has a display's last form. */
+static bool read_last(recording_t *self, const cell_index_display_t *display,
+                      uint64_t seq, journal_record_t *ret_record)
 {
-    const cell_index_display_t *display =
-        cell_index_display(&self->plan, cell_index_display_id(content));
-    journal_record_t latest;
     fault_t fault = {0};
 
-    if (!display || display->seq <= record->seq)
-        return;
     if (!self->second
-        && journal_reader_new(self->folder, self->options->key, record->seq,
+        && journal_reader_new(self->folder, self->options->key, seq,
                               &self->second, &fault)
                < 0)
-        return;
-    if (journal_reader_seek(self->second, &display->mark, &fault) < 0
-        || journal_reader_next(self->second, &latest, &fault) != 1)
-        return;
-    json_auto_t *form = record_object(latest.content);
-    json_object_set_new(content, "data",
-                        json_incref(json_object_get(form, "data")));
-    json_object_set_new(content, "metadata",
-                        json_incref(json_object_get(form, "metadata")));
+        return false;
+    return journal_reader_seek(self->second, &display->mark, &fault) == 0
+           && journal_reader_next(self->second, ret_record, &fault) == 1;
+}
+
+/* Adds a record to its cell. Of a display that gets another form later, in
+ * whichever cell, the newest outputs have that form already; updates before it
+ * add nothing. */
+static void add_to_cell(recording_t *self, cell_builder_t *open,
+                        const journal_record_t *record, json_t *content)
+{
+    const cell_index_display_t *display =
+        record->kind == JOURNAL_EVENT
+            ? cell_index_display(&self->plan, display_id(content))
+            : NULL;
+    bool is_update = strcmp(record->type, "update_display_data") == 0;
+    size_t size = record->content.size;
+    journal_record_t last;
+
+    if (display && display->seq > record->seq) {
+        if (is_update)
+            return;
+        if (cell_index_shows_last(display, record->seq)
+            && read_last(self, display, record->seq, &last)) {
+            json_auto_t *form = record_object(last.content);
+            json_object_set(content, "data", json_object_get(form, "data"));
+            json_object_set(content, "metadata",
+                            json_object_get(form, "metadata"));
+            size = last.content.size;
+        }
+    }
+    cell_builder_add(open, record, content, size);
 }
 
 /* Returns the open cell of the request that a state names; NULL if it is not
@@ -264,13 +282,11 @@ static int take(recording_t *self, const journal_record_t *record,
     if (!is_first) {
         if (!content)
             content = record_object(record->content);
-        if (record->kind == JOURNAL_EVENT)
-            show_latest(self, record, content);
         if (self->is_fresh)
             json_object_set_new(self->slots[index].open->notes, NOTEBOOK_FRESH,
                                 json_true());
         self->is_fresh = false;
-        cell_builder_add(self->slots[index].open, record, content);
+        add_to_cell(self, self->slots[index].open, record, content);
     }
     return self->plan.cells[index].last_seq == record->seq
                ? finish(self, (size_t) index, fault)

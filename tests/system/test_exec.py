@@ -138,6 +138,31 @@ def test_exec_json(session: Session) -> None:
     assert failed["traceback"]
 
 
+def test_exec_has_a_display_in_its_last_form_in_each_place(
+    session: Session,
+) -> None:
+    code = (
+        "h = display('one', display_id=True)\nprint('be', end='')\n"
+        "print('tween')\ndisplay('one', display_id=h.display_id)\n"
+        "h.update('two')\nprint('after')"
+    )
+    outputs = json.loads(session.exec(code, "--json").stdout)["outputs"]
+    assert [o.get("text") or o["data"]["text/plain"] for o in outputs] == [
+        "'two'",
+        "between\n",
+        "'two'",
+        "after\n",
+    ]
+    assert all("transient" not in output for output in outputs)
+    shown = session.exec(code, "--for-model").stdout.splitlines()[1:]
+    assert shown == ["'two'", "between", "'two'", "after"]
+    later = json.loads(session.exec("h.update('three')", "--json").stdout)
+    assert later["outputs"] == []
+    pages = json.loads(session.exec("print(1)\nprint?", "--json").stdout)
+    assert len(pages["outputs"]) == 2
+    assert "Prints the values" in pages["outputs"][1]["data"]["text/plain"]
+
+
 def test_exec_for_a_model(gateway: Gateway, session: Session) -> None:
     done = session.exec(
         "import pandas as pd\nprint('\\x1b[31mred')\n"

@@ -21,7 +21,8 @@ CELLS = [
     "import random\nrandom.seed(1)\nx = [random.random() for _ in range(3)]",
     "print(x)\nx",
     "from IPython.display import display, HTML\n"
-    "handle = display(HTML('<b>1</b>'), display_id=True)",
+    "handle = display(HTML('<b>1</b>'), display_id=True)\n"
+    "display(HTML('<b>1</b>'), display_id=handle.display_id)",
     "handle.update(HTML('<b>2</b>'))\nprint('a'); print('b')",
     "1 / 0",
     "len(x)",

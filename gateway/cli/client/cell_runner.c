@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "gateway/cli/client/kernel_client.h"
-#include "gateway/cli/client/output_printer.h"
 #include "gateway/cli/client/outside_again.h"
+#include "notebooks/formats/output_list.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,9 +21,9 @@ struct cell_runner {
     char *name;                /* owned; of the client, for the recording */
     bool is_revival;           /* recorded cells of this session run again */
     client_t *client;          /* owned */
-    output_printer_t *outputs; /* owned; of the running cell */
+    output_list_t outputs;     /* owned; of the running cell */
     outside_again_t *again;    /* owned; asks for what came from outside */
-    json_t *displays;          /* owned; display_id -> outputs that show it */
+    display_places_t displays; /* owned; where they are, in all cells */
     char *request;             /* owned; id of the running request */
     json_t *reply;             /* owned; content, once it came */
     json_t *figures;           /* owned; of the reply's metadata, or NULL */
@@ -44,12 +44,12 @@ void cell_runner_destroy(cell_runner_t **self_p)
     json_decref(self->answers);
     json_decref(self->figures);
     json_decref(self->reply);
-    json_decref(self->displays);
+    display_places_clear(&self->displays);
     free(self->request);
     free(self->name);
     free(self->session);
     outside_again_destroy(&self->again);
-    output_printer_destroy(&self->outputs);
+    output_list_clear(&self->outputs);
     client_destroy(&self->client);
     free(self);
     *self_p = NULL;
@@ -70,7 +70,6 @@ int cell_runner_new(const cell_runner_how_t *how, cell_runner_t **ret_runner,
                                                  .session = self->session,
                                                  .is_revival = how->is_revival,
                                                  .goes_on = how->goes_on});
-    self->displays = json_object();
     r = client_new(member_text(how->session, "connection_file"), &self->client,
                    fault);
     if (r < 0)
@@ -87,8 +86,7 @@ static void begin(cell_runner_t *self, const char *id, const json_t *answers)
     self->answered = 0;
     free(self->request);
     self->request = mem_text(id);
-    output_printer_destroy(&self->outputs);
-    self->outputs = output_printer_new(NULL, true);
+    output_list_clear(&self->outputs);
     json_decref(self->reply);
     json_decref(self->figures);
     self->reply = self->figures = NULL;
@@ -138,48 +136,30 @@ static int interrupt(void *arg, fault_t *fault)
 
 /* ---- what is heard ---- */
 
-static const char *display_id(const json_t *content)
-{
-    return member_text(json_object_get(content, "transient"), "display_id");
-}
-
-/* Gives all outputs that show this display the new form, in earlier cells
+/* Gives the outputs that show this display the new form, in earlier cells
  * too. */
-static void on_update(const cell_runner_t *self, const json_t *content)
+static void on_update(cell_runner_t *self, const json_t *content)
 {
-    json_t *shown = json_object_get(self->displays, display_id(content));
-    json_t *output;
-    size_t i;
+    json_auto_t *form = output_list_form(content);
 
-    json_array_foreach(shown, i, output)
-    {
-        json_object_set(output, "data", json_object_get(content, "data"));
-        json_object_set(output, "metadata",
-                        json_object_get(content, "metadata"));
-    }
+    (void) display_places_update(&self->displays, display_id(content), form, 0,
+                                 DISPLAY_PLACES_ROOM);
 }
 
 static void on_output(cell_runner_t *self, const char *type, json_t *content)
 {
     const char *id = display_id(content);
-    const json_t *list;
-    json_t *shown;
 
     if (strcmp(type, "update_display_data") == 0) {
         on_update(self, content);
         return;
     }
-    output_printer_add(self->outputs, type, content);
+    output_list_add(&self->outputs, 0, type, content, 0);
     if (!*id || strcmp(type, "display_data") != 0)
         return;
     self->is_open = true;
-    list = output_printer_list(self->outputs);
-    shown = json_object_get(self->displays, id);
-    if (!shown) {
-        shown = json_array();
-        json_object_set_new(self->displays, id, shown);
-    }
-    json_array_append(shown, json_array_get(list, json_array_size(list) - 1));
+    display_places_note(&self->displays, id, output_list_last(&self->outputs),
+                        0);
 }
 
 static void on_reply(cell_runner_t *self, const message_t *message,
@@ -257,7 +237,7 @@ static int finish(cell_runner_t *self, cell_executor_result_t *ret_result,
     cell_executor_result_clear(ret_result);
     ret_result->reply = take_ptr(self->reply);
     ret_result->figures = take_ptr(self->figures);
-    ret_result->outputs = json_incref(output_printer_list(self->outputs));
+    ret_result->outputs = output_list_finish(&self->outputs);
     ret_result->is_open = self->is_open;
     return 1;
 }

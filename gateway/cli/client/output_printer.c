@@ -1,12 +1,13 @@
 /* Prints outputs as they come, or collects them as a notebook would hold
- * them. All of it is hostile text: terminal.c takes out what could drive the
- * terminal. */
+ * them, with each display in its last form. All of it is hostile text:
+ * terminal.c takes out what could drive the terminal. */
 #include "gateway/cli/client/output_printer.h"
 
 #include "base/buffer.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/core/terminal_image.h"
+#include "notebooks/formats/output_list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,12 +18,12 @@ struct output_printer {
     terminal_t *out;    /* owned; standard output */
     terminal_t *errors; /* owned; standard error */
     const char *folder; /* borrowed; where pictures go, or NULL */
-    json_t *list;       /* owned; nbformat outputs */
+    output_list_t list; /* owned; what is collected */
     json_t *files;      /* owned; paths */
     bool is_json;       /* collect, do not print */
     bool has_error;
     bool has_progress; /* the progress line is on the terminal */
-    bool clears_next;  /* clear_output(wait=True) was said */
+    bool clears_next;  /* clear_output(wait=True) was said; when printing */
 };
 
 output_printer_t *output_printer_new(const char *folder, bool is_json)
@@ -32,7 +33,6 @@ output_printer_t *output_printer_new(const char *folder, bool is_json)
     self->out = terminal_new(stdout);
     self->errors = terminal_new(stderr);
     self->folder = folder;
-    self->list = json_array();
     self->files = json_array();
     self->is_json = is_json;
     return self;
@@ -45,7 +45,7 @@ void output_printer_destroy(output_printer_t **self_p)
     if (!self)
         return;
     json_decref(self->files);
-    json_decref(self->list);
+    output_list_clear(&self->list);
     terminal_destroy(&self->errors);
     terminal_destroy(&self->out);
     free(self);
@@ -64,9 +64,7 @@ static void clear_progress(output_printer_t *self)
 static void clear_now(output_printer_t *self)
 {
     self->clears_next = false;
-    if (self->is_json) {
-        json_array_clear(self->list);
-    } else if (terminal_is_tty(self->out)) {
+    if (terminal_is_tty(self->out)) {
         fputs(CLEAR_LINE, stdout);
         fflush(stdout);
     }
@@ -88,39 +86,12 @@ static char *text_of(const json_t *value)
 
 /* ---- streams ---- */
 
-static void collect_stream(output_printer_t *self, const char *name,
-                           json_t *text)
-{
-    size_t count = json_array_size(self->list);
-    json_t *last = count ? json_array_get(self->list, count - 1) : NULL;
-
-    if (strcmp(member_text(last, "output_type"), "stream") == 0
-        && strcmp(member_text(last, "name"), name) == 0) {
-        cleanup_buffer buffer_t whole = BUFFER_EMPTY;
-        json_t *old = json_object_get(last, "text");
-
-        buffer_append(&whole, json_string_value(old), json_string_length(old));
-        buffer_append(&whole, json_string_value(text),
-                      json_string_length(text));
-        json_object_set_new(last, "text",
-                            json_stringn((char *) whole.data, whole.size));
-        return;
-    }
-    json_array_append_new(self->list,
-                          json_pack("{s:s, s:s, s:O}", "output_type", "stream",
-                                    "name", name, "text", text));
-}
-
-static void on_stream(output_printer_t *self, json_t *content)
+static void on_stream(output_printer_t *self, const json_t *content)
 {
     bool is_error = strcmp(member_text(content, "name"), "stderr") == 0;
-    json_t *text = json_object_get(content, "text");
+    const json_t *text = json_object_get(content, "text");
 
-    if (!json_is_string(text))
-        return;
-    if (self->is_json)
-        collect_stream(self, is_error ? "stderr" : "stdout", text);
-    else
+    if (json_is_string(text))
         terminal_text(is_error ? self->errors : self->out,
                       json_string_value(text), json_string_length(text));
 }
@@ -227,6 +198,25 @@ static void print_text(output_printer_t *self, const json_t *data)
     name_document(self, data);
 }
 
+/* Saves a display's picture or document where that is wanted. */
+static bool save_display(output_printer_t *self, const json_t *data,
+                         const char *extension, buffer_t *bytes,
+                         char **ret_path)
+{
+    const char *type;
+
+    if (!self->folder)
+        return true;
+    if (!extension && !json_object_get(data, "text/plain")
+        && (extension = find_document(data, &type))) {
+        cleanup_free char *text = document_text(json_object_get(data, type));
+
+        buffer_clear(bytes);
+        buffer_append(bytes, text, strlen(text));
+    }
+    return !extension || save_picture(self, extension, bytes, ret_path);
+}
+
 static bool on_display(output_printer_t *self, const char *type,
                        json_t *content)
 {
@@ -234,38 +224,12 @@ static bool on_display(output_printer_t *self, const char *type,
     cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
     cleanup_free char *path = NULL;
     const char *extension = terminal_image_find(data, &bytes);
-    const char *document = NULL;
-    const char *document_type;
-    bool is_page = strcmp(type, "page") == 0;
-    bool is_saved = true;
+    bool is_saved = save_display(self, data, extension, &bytes, &path);
 
-    if (!extension && self->folder && !json_object_get(data, "text/plain"))
-        document = find_document(data, &document_type);
-    if (document) {
-        cleanup_free char *text =
-            document_text(json_object_get(data, document_type));
-        buffer_clear(&bytes);
-        buffer_append(&bytes, text, strlen(text));
-        is_saved = save_picture(self, document, &bytes, &path);
-    }
-    if (extension && self->folder)
-        is_saved = save_picture(self, extension, &bytes, &path);
-    if (self->is_json) {
-        json_t *output = json_copy(content);
-
-        if (is_page) {
-            json_object_clear(output);
-            json_object_set(output, "data", data);
-            json_object_set_new(output, "metadata", json_object());
-        }
-        json_object_del(output, "transient");
-        json_object_set_new(output, "output_type",
-                            json_string(is_page ? "display_data" : type));
-        json_array_append_new(self->list, output);
+    if (self->is_json)
         return is_saved;
-    }
     terminal_fresh_line(self->out);
-    if (is_page)
+    if (strcmp(type, "page") == 0)
         print_page(self, data);
     else if (!extension || !terminal_image_show(stdout, extension, &bytes))
         print_text(self, data);
@@ -278,20 +242,12 @@ static bool on_display(output_printer_t *self, const char *type,
 
 /* ---- errors ---- */
 
-static void on_error(output_printer_t *self, json_t *content)
+static void on_error(output_printer_t *self, const json_t *content)
 {
     const json_t *traceback = json_object_get(content, "traceback");
     const json_t *line;
     size_t i;
 
-    self->has_error = true;
-    if (self->is_json) {
-        json_t *output = json_copy(content);
-
-        json_object_set_new(output, "output_type", json_string("error"));
-        json_array_append_new(self->list, output);
-        return;
-    }
     if (terminal_is_tty(self->out))
         terminal_fresh_line(self->out);
     json_array_foreach(traceback, i, line)
@@ -311,33 +267,47 @@ static void on_error(output_printer_t *self, json_t *content)
     terminal_end(self->errors);
 }
 
+static bool is_display(const char *type)
+{
+    return strcmp(type, "display_data") == 0 || strcmp(type, "page") == 0
+           || strcmp(type, "update_display_data") == 0
+           || strcmp(type, "execute_result") == 0;
+}
+
+/* Prints an output other than a display. */
+static void print_other(output_printer_t *self, const char *type,
+                        const json_t *content)
+{
+    if (strcmp(type, "stream") == 0)
+        on_stream(self, content);
+    else if (strcmp(type, "error") == 0)
+        on_error(self, content);
+    else if (json_is_true(json_object_get(content, "wait")))
+        self->clears_next = true;
+    else
+        clear_now(self);
+}
+
 bool output_printer_add(output_printer_t *self, const char *type,
                         json_t *content)
 {
-    bool is_display = strcmp(type, "display_data") == 0
-                      || strcmp(type, "page") == 0
-                      || strcmp(type, "update_display_data") == 0
-                      || strcmp(type, "execute_result") == 0;
-    bool is_error = strcmp(type, "error") == 0;
-    bool is_stream = strcmp(type, "stream") == 0;
+    bool is_clear = strcmp(type, "clear_output") == 0;
 
-    if (is_display || is_error || is_stream) {
+    if (strcmp(type, "error") == 0)
+        self->has_error = true;
+    else if (!is_clear && !is_display(type) && strcmp(type, "stream") != 0)
+        return true;
+    if (self->is_json)
+        output_list_add(&self->list, 0, type, content, 0);
+    if (!self->is_json && !is_clear) {
         clear_progress(self);
         if (self->clears_next)
             clear_now(self);
     }
-    if (is_stream)
-        on_stream(self, content);
-    else if (is_error)
-        on_error(self, content);
-    else if (is_display)
-        return on_display(self, *type == 'u' ? "display_data" : type, content);
-    else if (strcmp(type, "clear_output") == 0) {
-        if (json_is_true(json_object_get(content, "wait")))
-            self->clears_next = true;
-        else
-            clear_now(self);
-    }
+    if (is_display(type))
+        return on_display(self, type, content);
+    if (!self->is_json)
+        print_other(self, type, content);
     return true;
 }
 
@@ -388,9 +358,9 @@ void output_printer_end(output_printer_t *self)
     terminal_end(self->errors);
 }
 
-json_t *output_printer_list(output_printer_t *self)
+json_t *output_printer_take_list(output_printer_t *self)
 {
-    return self->list;
+    return output_list_finish(&self->list);
 }
 
 json_t *output_printer_files(output_printer_t *self)

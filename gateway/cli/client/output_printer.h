@@ -15,9 +15,9 @@ output_printer_t *output_printer_new(const char *folder, bool is_json);
 void output_printer_destroy(output_printer_t **self_p);
 #define cleanup_output_printer CLEANUP(output_printer_destroy)
 
-/* Prints one iopub message of the cell, or a "page" out of its reply's payload;
- * other types than outputs are ignored. Returns false if a picture could not be
- * saved. */
+/* Takes one iopub message of the cell, or a "page" out of its reply's payload.
+ * Other types than outputs are ignored, and pages are not collected. Returns
+ * false if a picture could not be saved. */
 bool output_printer_add(output_printer_t *self, const char *type,
                         json_t *content);
 /* Prints one line about the end on standard error; untrusted. */
@@ -33,8 +33,9 @@ void output_printer_progress(output_printer_t *self, long seconds);
 bool output_printer_has_error(const output_printer_t *self);
 /* Ends standard output at a line's start, with colours off. */
 void output_printer_end(output_printer_t *self);
-/* The collected outputs, as in a notebook; lent. */
-json_t *output_printer_list(output_printer_t *self);
+/* No more comes: returns the collected outputs, as in a notebook; the
+ * caller's. */
+json_t *output_printer_take_list(output_printer_t *self);
 /* The paths of saved pictures; lent. */
 json_t *output_printer_files(output_printer_t *self);
 

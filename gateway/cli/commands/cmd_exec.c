@@ -12,7 +12,6 @@
 #include "gateway/cli/client/output_printer.h"
 #include "gateway/cli/core/prompt_input.h"
 #include "gateway/config/session_gone.h"
-#include "notebooks/formats/output_list.h"
 #include "notebooks/recording/cell_outcome.h"
 
 #include <errno.h>
@@ -34,7 +33,6 @@ typedef struct {
     management_client_t *management; /* owned */
     client_t *client;                /* owned */
     output_printer_t *outputs;       /* owned */
-    output_list_t collected;         /* owned; for a view */
     prompt_input_t *answer;          /* owned; NULL if no person can be asked */
     char *request;                   /* owned; id of the execute_request */
     json_t *reply;         /* owned; its reply's content, once it came */
@@ -80,7 +78,6 @@ static void run_clear(execution_t *self)
     json_decref(self->reply);
     free(self->request);
     prompt_input_destroy(&self->answer);
-    output_list_clear(&self->collected);
     output_printer_destroy(&self->outputs);
     client_destroy(&self->client);
     management_client_destroy(&self->management);
@@ -236,14 +233,6 @@ static void read_figures(execution_t *self, const message_t *message)
     self->revived = json_incref(revived);
 }
 
-static void on_output(execution_t *self, const char *type, json_t *content)
-{
-    if (self->is_for_model)
-        output_list_add(&self->collected, 0, type, content, 0);
-    if (!output_printer_add(self->outputs, type, content))
-        self->has_failed = true;
-}
-
 static void on_message(execution_t *self, channel_t channel,
                        const message_t *message)
 {
@@ -263,8 +252,10 @@ static void on_message(execution_t *self, channel_t channel,
         self->question = json_incref(content);
     } else if (what == KERNEL_CLIENT_IDLE) {
         self->is_idle = true;
-    } else if (what == KERNEL_CLIENT_OUTPUT) {
-        on_output(self, message_type(message), content);
+    } else if (what == KERNEL_CLIENT_OUTPUT
+               && !output_printer_add(self->outputs, message_type(message),
+                                      content)) {
+        self->has_failed = true;
     }
 }
 
@@ -417,6 +408,15 @@ static void print_pages(execution_t *self)
         output_printer_add(self->outputs, "page", item);
 }
 
+/* Returns the cell's outputs with the pages of its reply; the caller's. */
+static json_t *take_outputs(execution_t *self)
+{
+    json_t *outputs = output_printer_take_list(self->outputs);
+
+    cell_outcome_add_pages(outputs, self->reply);
+    return outputs;
+}
+
 static void print_document(execution_t *self, const char *id,
                            gateway_exit_t status)
 {
@@ -433,10 +433,9 @@ static void print_document(execution_t *self, const char *id,
     static const char *const members[] = {
         "execution_count", "ename", "evalue", "traceback",
         "reason",          "ended", NULL};
-    json_auto_t *document =
-        json_pack("{s:s, s:s, s:O, s:O}", "session", id, "status", "error",
-                  "outputs", output_printer_list(self->outputs), "files",
-                  output_printer_files(self->outputs));
+    json_auto_t *document = json_pack(
+        "{s:s, s:s, s:o, s:O}", "session", id, "status", "error", "outputs",
+        take_outputs(self), "files", output_printer_files(self->outputs));
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].status == status)
@@ -453,9 +452,8 @@ static void print_document(execution_t *self, const char *id,
 
 static void print_view(execution_t *self, const char *id, gateway_exit_t status)
 {
-    json_auto_t *outputs = output_list_finish(&self->collected);
+    json_auto_t *outputs = take_outputs(self);
 
-    cell_outcome_add_pages(outputs, self->reply);
     model_view_print(id, outputs, self->reply, self->figures,
                      self->started ? clock_monotonic_ms() - self->started : -1,
                      status);

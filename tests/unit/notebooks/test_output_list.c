@@ -64,6 +64,54 @@ static void a_display_has_its_last_form_in_its_place(void **state)
     assert_string_equal(texts, "three|between|other");
 }
 
+static void an_update_changes_all_places_of_its_display(void **state)
+{
+    CLEANUP(output_list_clear) output_list_t list = {0};
+
+    (void) state;
+    show(&list, "display_data", "a", "one");
+    show(&list, "display_data", "b", "other");
+    show(&list, "display_data", "a", "one again");
+    show(&list, "update_display_data", "a", "two");
+    cleanup_free char *texts = texts_of(&list);
+    assert_string_equal(texts, "two|other|two");
+}
+
+static void an_update_changes_no_more_than_the_newest_places(void **state)
+{
+    CLEANUP(output_list_clear) output_list_t list = {0};
+    cleanup_buffer buffer_t wanted = BUFFER_EMPTY;
+
+    (void) state;
+    for (int i = 0; i < DISPLAY_PLACES_MAX + 2; i++) {
+        show(&list, "display_data", "a", "one");
+        buffer_text(&wanted, i < 2 ? "one|" : "two|");
+    }
+    show(&list, "update_display_data", "a", "two");
+    print(&list, "end");
+    buffer_text(&wanted, "end");
+    cleanup_free char *texts = texts_of(&list);
+    cleanup_free char *expected = mem_copy(wanted.data, wanted.size);
+    assert_string_equal(texts, expected);
+}
+
+/* Each place of a form counts. */
+static void an_update_of_many_places_stays_within_the_bound(void **state)
+{
+    CLEANUP(output_list_clear) output_list_t list = {.bytes_max = 1200};
+    char large[300] = {0};
+
+    (void) state;
+    memset(large, 'x', sizeof large - 1);
+    for (int i = 0; i < 5; i++)
+        show(&list, "display_data", "a", "one");
+    show(&list, "update_display_data", "a", large);
+    assert_true(list.bytes <= list.bytes_max);
+    cleanup_free char *texts = texts_of(&list);
+    cleanup_free char *expected = mem_format("%s|%s|one|one|one", large, large);
+    assert_string_equal(texts, expected);
+}
+
 static void an_update_of_another_cells_display_is_no_output(void **state)
 {
     CLEANUP(output_list_clear) output_list_t list = {0};
@@ -110,6 +158,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_display_has_its_last_form_in_its_place),
+        cmocka_unit_test(an_update_changes_all_places_of_its_display),
+        cmocka_unit_test(an_update_changes_no_more_than_the_newest_places),
+        cmocka_unit_test(an_update_of_many_places_stays_within_the_bound),
         cmocka_unit_test(an_update_of_another_cells_display_is_no_output),
         cmocka_unit_test(a_display_that_was_cleared_has_no_other_form),
         cmocka_unit_test(updates_stay_within_the_bound),

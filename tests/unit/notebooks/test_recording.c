@@ -35,34 +35,6 @@ static const char *first_text(const notebook_cell_t *cell)
     "{\"data\":{\"text/plain\":\"" text "\"},\"metadata\":{},"                 \
     "\"transient\":{\"display_id\":\"d\"}}"
 
-static void later_records_reach_earlier_cells(void **state)
-{
-    cleanup_notebook notebook_t notebook = {0};
-    journal_t *journal = recordings_open(*state);
-
-    recorded_append(journal, JOURNAL_REQUEST, 1, "execute_request",
-                    "{\"code\":\"a\"}");
-    recorded_append(journal, JOURNAL_EVENT, 1, "display_data", DISPLAY("one"));
-    recorded_append(journal, JOURNAL_REPLY, 1, "execute_reply",
-                    "{\"status\":\"ok\"}");
-    recorded_append(journal, JOURNAL_REQUEST, 2, "execute_request",
-                    "{\"code\":\"b\"}");
-    recorded_append(journal, JOURNAL_EVENT, 2, "update_display_data",
-                    DISPLAY("two"));
-    recorded_append(journal, JOURNAL_EVENT, 2, "display_data",
-                    DISPLAY("three"));
-    recorded_append(journal, JOURNAL_REPLY, 2, "execute_reply",
-                    "{\"status\":\"ok\"}");
-    recorded_append(journal, JOURNAL_EVENT, 1, "stream",
-                    "{\"name\":\"stdout\",\"text\":\"late\"}");
-    journal_destroy(&journal);
-    take_all(*state, NULL, &notebook);
-    assert_int_equal(notebook.count, 2);
-    assert_string_equal(first_text(&notebook.cells[0]), "three");
-    assert_int_equal(json_array_size(notebook.cells[0].outputs), 2);
-    assert_string_equal(first_text(&notebook.cells[1]), "three");
-}
-
 /* The gateway answered for the kernel: it was gone, or the queue full. */
 static void a_cell_that_never_began_is_marked(void **state)
 {
@@ -567,7 +539,6 @@ static void what_came_from_outside_is_listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        with_folder(later_records_reach_earlier_cells),
         with_folder(a_cell_that_never_began_is_marked),
         with_folder(notes_precede_their_code),
         with_folder(what_came_precedes_the_cells_that_began_later),

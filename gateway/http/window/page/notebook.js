@@ -14,6 +14,7 @@ import { coloured, duration, line, make, memory, visible } from "./text.js";
 
 const CELLS_MAX = 300; // in the page; older ones are counted
 const TEXT_MAX = 100000; // characters of a stream; its end is shown
+const PLACES_MAX = 16; // outputs of a display's id that an update changes
 const NEAR_PX = 80; // of the end: then new cells are scrolled into view
 // What the page says of the session's states that people want to know of.
 /** @type {Record<string, string>} */
@@ -32,7 +33,8 @@ const STATES = {
 class Cell {
   /**
    * @param {JournalRecord} record of its request
-   * @param {Map<string, HTMLElement>} displays those that may be updated, by id
+   * @param {Map<string, HTMLElement[]>} displays those that may be updated, by
+   *   id; the newest are last
    */
   constructor(record, displays) {
     this.displays = displays;
@@ -111,12 +113,26 @@ class Cell {
 
   /**
    * @param {string} id
+   * @param {HTMLElement} shown
+   */
+  note(id, shown) {
+    const places = this.displays.get(id) ?? [];
+    places.push(shown);
+    this.displays.set(id, places.slice(-PLACES_MAX));
+  }
+
+  /**
+   * @param {string} id
    * @param {Record<string, unknown>} data
    */
   update(id, data) {
-    const shown = bundle(data);
-    this.displays.get(id)?.replaceWith(shown);
-    this.displays.set(id, shown);
+    const places = (this.displays.get(id) ?? [])
+      .filter((place) => place.isConnected);
+    this.displays.set(id, places.map((place) => {
+      const shown = bundle(data);
+      place.replaceWith(shown);
+      return shown;
+    }));
   }
 
   /** @param {JournalRecord} record */
@@ -155,7 +171,7 @@ class Cell {
     } else if (["display_data", "execute_result"].includes(record.msg_type)) {
       const shown = bundle(content.data || {});
       const id = content.transient?.display_id;
-      if (id) this.displays.set(String(id), shown);
+      if (id) this.note(String(id), shown);
       this.add(shown);
     } else if (record.msg_type === "update_display_data") {
       this.update(String(content.transient?.display_id), content.data || {});
@@ -185,7 +201,7 @@ export class Notebook {
     this.session = {};
     /** @type {Map<number, Cell>} */
     this.cells = new Map();
-    /** @type {Map<string, HTMLElement>} */
+    /** @type {Map<string, HTMLElement[]>} */
     this.displays = new Map();
     this.dropped = 0;
     this.more = make("p", { class: "more" });
@@ -301,8 +317,8 @@ export class Notebook {
       this.cells.delete(request);
     }
     if (!this.dropped) return;
-    for (const [id, shown] of this.displays)
-      if (!shown.isConnected) this.displays.delete(id);
+    for (const [id, places] of this.displays)
+      if (!places.some((place) => place.isConnected)) this.displays.delete(id);
     this.more.textContent = `${this.dropped} earlier ones are not shown here; `
       + "hearth notebook show has them.";
   }

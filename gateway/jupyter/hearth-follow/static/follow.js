@@ -14,6 +14,7 @@
   const REST_MS = 100; // between two looks
   const TICK_MS = 3000; // a note rings no bell
   const AGAIN_MS = [1000, 3000, 10000, 30000]; // when one failed
+  const PLACES_MAX = 16; // outputs of a display's id that an update changes
   const OUTPUTS = new Set(['stream', 'display_data', 'execute_result', 'error']);
 
   // The modules beside this file.
@@ -392,7 +393,7 @@
       if (id) {
         const shown = this.displays.get(id) ?? [];
         shown.push([outputs, outputs.length - 1]);
-        this.displays.set(id, shown);
+        this.displays.set(id, shown.slice(-PLACES_MAX));
       }
     }
 
