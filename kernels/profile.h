@@ -49,6 +49,7 @@ typedef struct {
     int64_t cooldown_ms; /* age before which a file is not taken; 0: none */
     char *credentials;   /* owned; a file with users and passwords of the index
                             and the hosts, or NULL */
+    int requires_hashes; /* nothing comes without a hash */
     int is_offline;      /* they come from the cache alone */
     uint64_t max_bytes;  /* of one session's packages, unpacked */
     uint64_t max_files;  /* of one session's packages */

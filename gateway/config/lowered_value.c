@@ -26,12 +26,19 @@ static const struct {
     const char *key;
     way_t way;
 } ways[] = {
-    {"packages/index", WAY_NO},       {"packages/allow", WAY_LIST},
-    {"packages/deny", WAY_LIST},      {"packages/cooldown", WAY_MORE},
-    {"packages/offline", WAY_MORE},   {"packages/max_bytes", WAY_LESS},
-    {"packages/max_files", WAY_LESS}, {"packages/cells", WAY_LESS},
-    {"fetch/allow", WAY_LIST_NO},     {"fetch/deny", WAY_LIST},
-    {"fetch/max_bytes", WAY_LESS},    {"fetch/cells", WAY_LESS},
+    {"packages/index", WAY_NO},
+    {"packages/allow", WAY_LIST},
+    {"packages/deny", WAY_LIST},
+    {"packages/cooldown", WAY_MORE},
+    {"packages/require_hashes", WAY_MORE},
+    {"packages/offline", WAY_MORE},
+    {"packages/max_bytes", WAY_LESS},
+    {"packages/max_files", WAY_LESS},
+    {"packages/cells", WAY_LESS},
+    {"fetch/allow", WAY_LIST_NO},
+    {"fetch/deny", WAY_LIST},
+    {"fetch/max_bytes", WAY_LESS},
+    {"fetch/cells", WAY_LESS},
     {"fetch/submodules", WAY_LESS},
 };
 

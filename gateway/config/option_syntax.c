@@ -13,9 +13,9 @@
 #include <string.h>
 
 #define PACKAGE_NAME_MAX   128
-#define REQUIREMENT_MAX    200 /* as the packages worker has it */
-#define HOST_NAME_MAX_SIZE 253 /* RFC 1035 */
-#define HOST_LABEL_MAX     63  /* RFC 1035 */
+#define REQUIREMENT_MAX    8000 /* as the packages worker has it */
+#define HOST_NAME_MAX_SIZE 253  /* RFC 1035 */
+#define HOST_LABEL_MAX     63   /* RFC 1035 */
 #define INDEX_URL_MAX      2000
 
 bool option_is_module(const char *name)
@@ -49,7 +49,7 @@ bool option_is_package(const char *name)
  * URL, a path, an option, a marker. */
 bool option_is_requirement(const char *text)
 {
-    static const char letters[] = NAME_LETTERS "-.[]<>=!~*+, ";
+    static const char letters[] = NAME_LETTERS "-.[]<>=!~*+:, ";
     size_t size = strspn(text, letters);
 
     return size > 0 && size <= REQUIREMENT_MAX && !text[size]

@@ -67,6 +67,7 @@ _REDIRECT = r"(?:[ \t]+(?:2>&1|[12&]?>>?[ \t]*/dev/null))"
 _FILTER = r"[ \t]*\|[ \t]*(?:cat|(?:tail|head)(?:[ \t]+-(?:n[ \t]*)?\d+)?)"
 _ENDING = re.compile(rf"{_REDIRECT}*(?:{_FILTER}{_REDIRECT}*)*[ \t]*$")
 _TO_NOWHERE = re.compile(r"(?<![2>])>>?[ \t]*/dev/null")
+_HASH = re.compile(r"\s--hash(?:=|[ \t]+)")  # as pip reads it
 _VARIABLE = re.compile(r"PIP_([A-Z_]+)=.*")
 _REQUIREMENT = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(?:\[[^\[\]]*\]\s*)?(?:[<>=!~][^;/@]*)?",
@@ -125,15 +126,17 @@ def _without_marker(line: str) -> str:
     Without `packaging`, and where it knows no answer, that is all of it, which
     the gateway refuses.
     """
-    if ";" not in line:
+    plain, space, hashes = line.partition(" --hash=")
+    if ";" not in plain:
         return line
     try:
         from packaging.requirements import Requirement
 
-        found = Requirement(line)
+        found = Requirement(plain)
         if found.url or not found.marker:
             return line
-        return line.partition(";")[0].strip() if found.marker.evaluate() else ""
+        name = plain.partition(";")[0].strip()
+        return name + space + hashes if found.marker.evaluate() else ""
     except (ImportError, ValueError):
         return line
 
@@ -143,10 +146,11 @@ def _read_file(path: str, say: str) -> list[str]:
     found = []
     text = re.sub(r"\\\r?\n", "", _read_text(path, say))
     for line in re.sub(r"(?m)(?:^|\s)#.*", "", text).splitlines():
-        option = re.search(r"(?:^|\s)(-[^\s=]+)", line)
+        plain, *hashes = _HASH.split(line)
+        option = re.search(r"(?:^|\s)(-[^\s=]+)", " ".join([plain, *hashes]))
         if option:
             _refuse(f"{option[1]} in {path}", say)
-        found.append(line.strip())
+        found.append(" --hash=".join(part.strip() for part in (plain, *hashes)))
     return [name for name in found if name]
 
 

@@ -400,6 +400,7 @@ def test_limits_that_cannot_be(web: Web, limits: Any, says: str) -> None:
         ({"packages": {"deny": [7]}}, "packages/deny"),
         ({"packages": "no"}, "packages must be an object"),
         ({"packages": {"offline": None}}, "packages/offline"),
+        ({"packages": {"require_hashes": 2}}, "packages/require_hashes"),
         ({"fetch": {"max_bytes": "5G"}}, "fetch/max_bytes: 5G is more than"),
         ({"fetch": {"private": []}}, "fetch/private"),
         ({"fetch": ["allow"]}, "fetch must be an object"),

@@ -199,8 +199,25 @@ def test_a_file_for_several_pythons(kernel, tmp_path):
     kernel.run("import sys; sys.modules['packaging.requirements'] = None")
     names = asked(kernel, f"%pip install -r {file}")[1]
     assert names[0] == 'colorama==0.4.6 ; sys_platform == "win32"'
-    file.write_text('x==1 ; python_version > "3" \\\n    --hash=sha256:00\n')
-    assert "--hash in" in refused(kernel, f"%pip install -r {file}")
+
+
+def test_a_file_with_hashes(kernel, tmp_path):
+    """As `pip-compile --generate-hashes` writes it."""
+    file = tmp_path / "hashes.txt"
+    file.write_text(
+        'x==1 ; python_version > "3" \\\n    --hash=sha256:00 \\\n'
+        "    --hash sha256:11\n    # via z\n"
+        'y==2 ; python_version < "3" --hash=sha256:22\nz==3 --hash=md5:3  # z\n'
+    )
+    for line in (f"%pip install -r {file}", f"!pip install -r {file}"):
+        assert asked(kernel, line)[1] == [
+            "x==1 --hash=sha256:00 --hash=sha256:11",
+            "z==3 --hash=md5:3",
+        ]
+    file.write_text("x==1 --hash=sha256:00 --no-binary x\n")
+    assert "--no-binary in" in refused(kernel, f"%pip install -r {file}")
+    file.write_text("x==1 --hash=-e\n")
+    assert "-e in" in refused(kernel, f"%pip install -r {file}")
 
 
 def test_a_file_for_another_python_says_so(kernel):
@@ -242,14 +259,14 @@ def test_a_file_has_its_limits(kernel, tmp_path):
 def test_what_is_no_requirement_is_refused_by_its_name(kernel):
     kernel.run(
         "open('index.txt', 'w').write('--index-url https://x/\\nhumanize')\n"
-        "open('hash.txt', 'w').write('humanize==1 --hash=sha256:00')"
+        "open('binary.txt', 'w').write('humanize --no-binary=:all:')"
     )
     for words, name in [
         ("install --index-url https://x/ y", "--index-url is not taken"),
         ("install --no-deps=1 y", "--no-deps is not taken"),
         ("install -e .", "-e is not taken"),
         ("install -r index.txt", "--index-url in index.txt is not taken"),
-        ("install -r hash.txt", "--hash in hash.txt is not taken"),
+        ("install -r binary.txt", "--no-binary in binary.txt is not taken"),
         ("install -r no.txt", "no.txt: No such file"),
         ("install -r", "-r needs a value"),
         ("install y 2>&1", "'2>&1' is for a shell"),

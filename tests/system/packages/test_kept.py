@@ -242,6 +242,7 @@ def test_all_that_decides_is_in_the_key() -> None:
                 {"cooldown": 2},
                 {"max_bytes": 1},
                 {"max_files": 1},
+                {"require_hashes": True},
             )
         ),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.server
 import os
 import re
@@ -55,10 +56,14 @@ def witness() -> Iterator[Witness]:
 def test_refuses_a_file_with_another_hash(
     folder: Folder, index: FakeIndex
 ) -> None:
-    index.add("a", "1", wrong_hash=True)
+    lie = index.add("a", "1", wrong_hash=True)
     refusal = refuse(folder, "a")
     assert refusal.ename == "PackagesRefused"
-    assert "its hash differs" in refusal.text
+    assert refusal.text == (
+        "the file of a==1 is not the one that was to come: its hash differs: "
+        f"it was to be {lie.sha256}, and is "
+        f"{hashlib.sha256(lie.content).hexdigest()}"
+    )
 
 
 def test_refuses_a_file_that_has_changed(

@@ -51,6 +51,7 @@ static void each_way_has_one_form(void **state)
         {"packages/deny", "[\"a\"]", "[\"a\"]"},
         {"packages/cooldown", "\"7d\"", "604800"},
         {"packages/cooldown", "\"30d\"", "2592000"},
+        {"packages/require_hashes", "true", "true"},
         {"packages/offline", "true", "true"},
         {"packages/cells", "\"no\"", "false"},
         {"fetch/allow", "[]", "[]"},

@@ -37,6 +37,8 @@ static void the_table_has_the_defaults(void **state)
                      other->packages.cooldown_ms);
     assert_int_equal(profile->packages.max_bytes, other->packages.max_bytes);
     assert_int_equal(profile->packages.max_files, other->packages.max_files);
+    assert_int_equal(profile->packages.requires_hashes,
+                     other->packages.requires_hashes);
     assert_int_equal(profile->packages.is_offline, other->packages.is_offline);
     assert_int_equal(profile->packages.serves_cells,
                      other->packages.serves_cells);

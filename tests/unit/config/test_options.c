@@ -441,6 +441,7 @@ static void values_are_written_as_they_are_read(void **state)
         {"profile/python3/packages/preinstall", "", ""},
         {"profile/python3/packages/advisories", "/srv/osv.zip", NULL},
         {"profile/python3/packages/credentials", "/srv/netrc", NULL},
+        {"profile/python3/packages/require_hashes", "yes", NULL},
         {"profile/python3/packages/offline", "yes", NULL},
         {"profile/python3/packages/cooldown", "0", "0"},
         {"fetch/dir", "/srv/fetch", NULL},

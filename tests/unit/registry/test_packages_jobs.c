@@ -116,6 +116,7 @@ static void what_the_worker_gets(void **state)
                              .hosts = lists[2],
                              .advisories = advisories,
                              .is_offline = 1,
+                             .requires_hashes = 1,
                              .cooldown_ms = 7000,
                              .max_bytes = 8,
                              .max_files = 9};
@@ -139,7 +140,7 @@ static void what_the_worker_gets(void **state)
               "\"own_deny\": [\"torch\"], \"own_texts\": {\"cooldown\": "
               "\"1h\", \"max_files\": \"5\"}, "
               "\"profile\": "
-              "\"python3\", \"session\": "
+              "\"python3\", \"require_hashes\": true, \"session\": "
               "\"/p/sessions/t-aa1\", \"uid\": 7, \"uv\": \"/uv\", "
               "\"without\": [], \"work\": \"/p/work\"}");
     download_fakes_finish(0);
@@ -378,7 +379,7 @@ static void what_is_refused(void **state)
 static void too_many_names(void **state)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
-    char name[600];
+    char name[8100];
 
     (void) state;
     buffer_text(&text, "{\"id\":\"aa1\",\"order\":\"add\",\"names\":[\"a\"");
@@ -388,10 +389,10 @@ static void too_many_names(void **state)
     download_fakes_ask_text((const char *) text.data);
     ANSWERED("BadRequest");
     memset(name, 'a', sizeof name);
-    name[501] = '\0';
+    name[8001] = '\0';
     download_fakes_ask("aa1", "add", name);
     ANSWERED("BadRequest");
-    name[500] = '\0';
+    name[8000] = '\0';
     download_fakes_ask("aa1", "add", name);
     ANSWERED("");
     download_fakes_finish(0);

@@ -18,6 +18,7 @@ from hearth_downloads.packages.advisories import (
     read_advisories,
 )
 from hearth_downloads.packages.generations import Account, Generations, Package
+from hearth_downloads.packages.hashes import Hashes
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.judge import judge
 from hearth_downloads.packages.kept import (
@@ -217,10 +218,13 @@ class _Change:
         self, resolver: Resolver, requested: dict[str, str], new: dict[str, str]
     ) -> bytes:
         self.gateway.progress(f"resolving {len(requested)} requirements")
+        hashes = Hashes(self.job, requested, self.before)
+        resolver.exempt = set(hashes.wanted)
         pins = resolver.resolve(requested, self.before.resolved, new)
+        pins = hashes.narrow(pins)
         self.notes = resolver.notes
         packages = to_packages(pins, requested, self.before)
-        resolved = self.stage.read("resolved.txt")
+        resolved = resolver.read()
         if self._has(packages):
             return self._keep(requested, packages, resolved, new)
         self.gateway.progress(f"installing {len(pins)} packages")

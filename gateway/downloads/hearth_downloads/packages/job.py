@@ -33,6 +33,7 @@ class Job(BaseJob):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     cooldown: int = 0  # seconds
+    require_hashes: bool = False  # nothing comes without
     offline: bool = False  # the cache alone is asked
     max_files: int = 100_000
     # Bounds of what all jobs have added; 0: four times max_bytes, max_files.

@@ -33,6 +33,8 @@ def make_key(
         [sys.executable, sys.version, sysconfig.get_config_var("SOABI")],
         sorted(requested.items()),
         sorted((one.name, one.version) for one in installed.values()),
+        # A folder that was made without may have what it refuses.
+        *["require_hashes"] * job.require_hashes,
     ]
     text = json.dumps(decides)
     return hashlib.sha256(text.encode()).hexdigest()[:KEY_LETTERS]

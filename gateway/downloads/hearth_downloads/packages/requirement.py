@@ -1,5 +1,7 @@
 """Reads a requirement: NAME[EXTRAS] VERSION-SPECIFIERS, of PEP 508.
 
+After them there may be hashes, as pip has them in a file of requirements.
+
 URLs, paths, options and markers would let a user choose where code comes from,
 or what uv does. Each of them is refused by a sentence of its own.
 """
@@ -14,7 +16,8 @@ from hearth_kernel.packages.names import normalise
 from hearth_downloads.core.faults import Invalid
 
 COUNT_MAX = 100
-LENGTH_MAX = 200
+LENGTH_MAX = 200  # without hashes
+HASHES_MAX = 90  # of one version, which has a wheel for each machine
 WORD_MAX = 128  # of a name or a version; the gateway takes no longer ones
 NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 # PEP 440, as loosely as it is read.
@@ -35,6 +38,9 @@ _REQUIREMENT = re.compile(
     rf"(?P<name>{NAME})\s*(?:\[(?P<extras>[^\[\]]*)\])?\s*(?P<clauses>.*)",
     re.ASCII,
 )
+_EXACT = re.compile(rf"==\s*{VERSION}", re.IGNORECASE | re.ASCII)
+_SHA256 = re.compile(r"sha256:([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
+_HASH = " --hash="
 _FORM = "write NAME, NAME==1.2 or NAME[EXTRA]>=1,<2"
 
 
@@ -92,7 +98,7 @@ def parse_names(texts: list[str]) -> list[str]:
 def parse(text: str) -> Requirement:
     """Return the requirement, or say what is wrong with it."""
     _check_text(text)
-    text = text.strip(" ")
+    text, hashes = _cut_hashes(text.strip(" "))
     _check_kind(text)
     found = _REQUIREMENT.fullmatch(text)
     if not found:
@@ -104,17 +110,35 @@ def parse(text: str) -> Requirement:
         )
     extras = _read_extras(found["extras"], text)
     clauses = _read_clauses(found["clauses"], text)
-    whole = f"{found['name']}{extras}{','.join(clauses)}"
+    if hashes and not (len(clauses) == 1 and _EXACT.fullmatch(clauses[0])):
+        raise Invalid(
+            f"{text!r} has a hash, and a hash is that of one version: write "
+            f"{found['name']}==VERSION --hash=sha256:…"
+        )
+    whole = f"{found['name']}{extras}{','.join(clauses)}{hashes}"
     return Requirement(normalise(found["name"]), whole)
 
 
 def split(text: str) -> tuple[frozenset[str], str]:
     """Return the normalised extras and the clauses of a text of `parse`."""
-    found = _REQUIREMENT.fullmatch(text)
+    found = _REQUIREMENT.fullmatch(without_hashes(text))
     if not found:
         return frozenset(), ""
     extras = filter(None, (found["extras"] or "").split(","))
     return frozenset(map(normalise, extras)), found["clauses"]
+
+
+def without_hashes(text: str) -> str:
+    """Return a text of `parse` as it is without its hashes."""
+    return text.partition(_HASH)[0]
+
+
+def find_hashes(text: str) -> frozenset[str]:
+    """Return the SHA-256 of the files that a text of `parse` permits.
+
+    Without any it permits all.
+    """
+    return frozenset(_SHA256.findall(text.partition(_HASH)[2]))
 
 
 def with_extras(text: str, before: str) -> str:
@@ -122,7 +146,9 @@ def with_extras(text: str, before: str) -> str:
 
     Both are texts of `parse`. As with pip, what an extra has brought stays.
     """
-    new, old = _REQUIREMENT.fullmatch(text), _REQUIREMENT.fullmatch(before)
+    plain, space, hashes = text.partition(_HASH)
+    new = _REQUIREMENT.fullmatch(plain)
+    old = _REQUIREMENT.fullmatch(without_hashes(before))
     if not new or not old or not old["extras"]:
         return text
     extras = {
@@ -137,7 +163,33 @@ def with_extras(text: str, before: str) -> str:
             f"{new['name']} would have extras and versions of {len(whole)} "
             f"characters, and the most is {LENGTH_MAX}: remove it first"
         )
-    return whole
+    return whole + space + hashes
+
+
+def _cut_hashes(text: str) -> tuple[str, str]:
+    """Return the text before its hashes, and these as `parse` has them."""
+    plain, *words = (one.strip(" ") for one in text.split(_HASH))
+    if len(words) > HASHES_MAX:
+        raise Invalid(
+            f"{plain[:40]!r} has {len(words)} hashes, and the most is "
+            f"{HASHES_MAX}"
+        )
+    _check_length(plain)
+    for word in words:
+        if not _SHA256.fullmatch(word):
+            raise Invalid(
+                f"{word[:100]!r} of {plain!r} is no hash: write "
+                "--hash=sha256: and 64 hexadecimal digits"
+            )
+    return plain, "".join(f"{_HASH}{word.lower()}" for word in words)
+
+
+def _check_length(text: str) -> None:
+    if len(text) > LENGTH_MAX:
+        raise Invalid(
+            f"a requirement has {len(text)} characters, and the most is "
+            f"{LENGTH_MAX}: {text[:40]!r}…"
+        )
 
 
 def _check_count(texts: list[str]) -> None:
@@ -153,11 +205,6 @@ def _check_count(texts: list[str]) -> None:
 def _check_text(text: object) -> None:
     if not isinstance(text, str):
         raise Invalid(f"a requirement is a text: {_FORM}")
-    if len(text) > LENGTH_MAX:
-        raise Invalid(
-            f"a requirement has {len(text)} characters, and the most is "
-            f"{LENGTH_MAX}: {text[:40]!r}…"
-        )
     if any(letter < " " or letter == "\x7f" for letter in text):
         raise Invalid(
             f"{text!r} has a line end or another control character: {_FORM}, "

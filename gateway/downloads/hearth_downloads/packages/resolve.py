@@ -35,6 +35,7 @@ from hearth_downloads.packages.requirement import (
     is_name,
     is_version,
     split,
+    without_hashes,
 )
 from hearth_downloads.packages.rules import Rules
 from hearth_downloads.packages.sentences import (
@@ -94,6 +95,9 @@ class Resolver:
         self.stage = stage
         self.uv = uv
         self.advisories = NOTHING
+        # Names of what comes however young it is.
+        self.exempt: set[str] = set()
+        self.result = "resolved.txt"  # in the stage
         self.notes: list[str] = []  # on what is new
         self.installed = installed
         versions = {one.name: one.version for one in installed.values()}
@@ -111,7 +115,7 @@ class Resolver:
         has the names that are asked for now.
         """
         stage = self.stage
-        texts = "".join(f"{text}\n" for text in requested.values())
+        texts = "".join(f"{without_hashes(t)}\n" for t in requested.values())
         stage.write("requested.in", texts.encode())
         lines = [f"{one.constraint}\n" for one in self.installed.values()]
         lines += [f"{name}=={pin[0]}\n" for name, pin in self.job.pins.items()]
@@ -123,9 +127,9 @@ class Resolver:
             asked=frozenset(new),
         )
         result = self._compile("requested.in", "resolved.txt", self._cooldown())
-        if result.code != 0:
+        if not self._resolve_kept(result, before) and result.code != 0:
             raise self._find_fault(result, before)
-        pins = parse(stage.read("resolved.txt"))
+        pins = parse(self.read())
         found = [pin for pin in pins if pin.name not in self.installed]
         self._check(found, set(new))
         there = {(pin.name, pin.version) for pin in parse(before)}
@@ -144,8 +148,9 @@ class Resolver:
         graph = {pin.name: pin.via for pin in pins}
         for name, status in find_statuses(self.uv, self.case, names).items():
             if status.word == "quarantined":
+                needed = say_needed(find_chain(name, graph))
                 raise Refused(
-                    f'"{name}"{_needed(find_chain(name, graph))} refused: the '
+                    f'"{name}"{needed} refused: the '
                     f"index has it in quarantine{status.because}"
                 )
             if status.word in _STATUSES:
@@ -153,15 +158,55 @@ class Resolver:
                     f"{name} is {_STATUSES[status.word]}{status.because}"
                 )
 
+    def read(self) -> str:
+        """Return the result as uv has written it."""
+        return self.stage.read(self.result)
+
+    def _resolve_kept(self, first: Result, before: str) -> bool:
+        """Return true for a result that leaves what is there as it is.
+
+        The cooldown does not hold that, but `first` may have another version
+        of it, or none. Other versions of it are as young as they are.
+        """
+        kept = {
+            pin.name: pin.version
+            for pin in parse(before)
+            if pin.name not in self.case.asked
+        }
+        if first.code:
+            lost = {one.name for one in find_young(first.output)}
+        else:
+            found = {pin.name: pin.version for pin in parse(self.read())}
+            lost = {n for n in kept if found.get(n, kept[n]) != kept[n]}
+        if not lost & set(kept) or self.job.cooldown <= 0:
+            return False
+        exempt = self.exempt
+        self.exempt = exempt | set(kept)
+        lines = "".join(f"{name}=={kept[name]}\n" for name in kept)
+        self.stage.write("kept.txt", lines.encode())
+        self.stage.write("resolved-kept.txt", before.encode())
+        again = self._compile(
+            "requested.in",
+            "resolved-kept.txt",
+            [*self._cooldown(), "--constraint", self.stage.inside("kept.txt")],
+        )
+        if again.code != 0:
+            self.exempt = exempt
+            return False
+        self.result = "resolved-kept.txt"
+        return True
+
     def _cooldown(self) -> list[str]:
         if self.job.cooldown <= 0:
             return []
-        return ["--exclude-newer", self.newest]
+        options = ["--exclude-newer", self.newest]
+        for name in sorted(self.exempt):
+            options += ["--exclude-newer-package", f"{name}=false"]
+        return options
 
     def lock(self) -> str:
         """Return which wheels fit here, as PEP 751 has it; "" if uv fails."""
-        texts = self.stage.read("resolved.txt")
-        self.stage.write("lock.in", texts.encode())
+        self.stage.write("lock.in", self.read().encode())
         options = [*self._cooldown(), "--no-deps", "--format", "pylock.toml"]
         result = self._compile("lock.in", "pylock.toml", options)
         return "" if result.code else self.stage.read("pylock.toml")
@@ -326,7 +371,7 @@ def check_name(job: Job, name: str, chain: list[str]) -> None:
 
     `chain` has the packages by which it is needed, the requested one first.
     """
-    needed = _needed(chain)
+    needed = say_needed(chain)
     if matches(name, job.deny):
         raise Refused(
             f"{name}{needed} is not permitted here: {job.setting('deny')} "
@@ -342,8 +387,8 @@ def check_name(job: Job, name: str, chain: list[str]) -> None:
         raise Refused(f'"{name}"{needed} refused: {job.own_rule(rule)}')
 
 
-def _needed(chain: list[str]) -> str:
-    """Return why it is there, for the middle of a sentence."""
+def say_needed(chain: list[str]) -> str:
+    """Return why a package is there, for the middle of a sentence."""
     if not chain:
         return ""
     return f", which is needed by {', by '.join(reversed(chain))},"
@@ -375,7 +420,7 @@ def check_version(advisories: Advisories, pin: Pin, chain: list[str]) -> None:
         other = "; ask for another version"
     if advice:
         raise Refused(
-            f"{what}{_needed(chain)} refused: {advice.id} says that "
+            f"{what}{say_needed(chain)} refused: {advice.id} says that "
             f"{which} malicious{other}"
         )
 

@@ -31,6 +31,9 @@ _YOUNG = re.compile(
     r"uploaded before \S+ The (?:latest version satisfying the requirement is|"
     r"requested version,) v(\S+?)(?:,(?: was)? published at (\S+?))?\. "
 )
+_YOUNG_PIN = re.compile(
+    r"(?<!\S)([^\s`]+)==(\S+) was published after the exclude newer time"
+)
 _NO_TIME = re.compile(r"is missing an upload date")
 _NOT_FOUND = re.compile(r"Because (\S+) was not found in the package registry")
 _NOT_CACHED = re.compile(
@@ -44,7 +47,11 @@ _OWN_HINT = re.compile(r"`exclude-newer`|Wheels are required for")
 _STATUS = re.compile(r"HTTP status (?:client|server) error \(([^)]*)\)")
 _DENIED = re.compile(r"(403 Forbidden|401 Unauthorized)")
 _PLACE = re.compile(r"for url \(https?://(?:[^@/)]*@)?([^:/)\s]+)")
-_HASH = re.compile(r"Hash mismatch for `([^`]+)`")
+_HASH = re.compile(
+    r"Hash mismatch for `([^`]+)`"
+    r"(?: Expected:((?: sha256:[0-9a-f]{64})+)"
+    r" Computed: sha256:([0-9a-f]{64}))?"
+)
 _YANKED = re.compile(
     r"(?<!\S)(\S+?)==(\S+) was yanked(?: \(reason: (.*?)\))?"
     r"(?=[,.]| and | or |$)"
@@ -115,6 +122,13 @@ def find_young(output: str) -> list[Young]:
             except ValueError:
                 pass
         found.append(Young(clean(name, 100), clean(version, 100), published))
+    known = {one.name for one in found}
+    # Another reason of uv for the same, which has no time.
+    found += [
+        Young(clean(name, 100), clean(version, 100), None)
+        for name, version in _YOUNG_PIN.findall(text)
+        if name not in known
+    ]
     return found
 
 
@@ -243,9 +257,11 @@ def _explain_refusal(case: Case, report: Report) -> Fault:
 def _explain_files(text: str) -> Optional[Fault]:
     found = _HASH.search(text)
     if found:
+        wanted = (found[2] or "").replace("sha256:", "").split()[:2]
+        which = f": it was to be {' or '.join(wanted)}, and is {found[3]}"
         return Refused(
-            f"the file of {found[1]} is not the one that the index names: its "
-            "hash differs"
+            f"the file of {found[1]} is not the one that was to come: its hash "
+            f"differs{which * bool(wanted)}"
         )
     if "Failed to extract archive" in text or "The wheel is invalid" in text:
         return Refused(f"a package's file is refused: {_last_error(text)}")

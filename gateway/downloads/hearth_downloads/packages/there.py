@@ -10,7 +10,11 @@ from __future__ import annotations
 from typing import Optional
 
 from hearth_downloads.packages.generations import Account
-from hearth_downloads.packages.requirement import split, with_extras
+from hearth_downloads.packages.requirement import (
+    find_hashes,
+    split,
+    with_extras,
+)
 from hearth_downloads.packages.resolve import parse
 
 
@@ -33,6 +37,8 @@ def find_requested(
         whole = with_extras(text, old)
         extras, clauses = split(text)
         is_exact = clauses == f"=={there.get(name)}"
+        if name in session and not _has_hash(text, name, before):
+            return None
         is_same = whole == old and name in resolved
         if (name in profile) == (name in session):
             return None  # there are none, or two
@@ -43,3 +49,10 @@ def find_requested(
         if is_exact or not old:
             requested[name] = whole
     return requested
+
+
+def _has_hash(text: str, name: str, before: Account) -> bool:
+    """Return true if the session's file is one that the text permits."""
+    hashes = find_hashes(text)
+    there = before.find_wheel(name, before.versions()[name])
+    return not hashes or there in hashes
