@@ -109,3 +109,11 @@ void units_write_size(uint64_t bytes, char *ret_text, size_t size)
 {
     write_quantity(bytes, sizes, ret_text, size);
 }
+
+void units_say_size(uint64_t bytes, char *ret_text, size_t size)
+{
+    if (bytes >= GIB && bytes % GIB == 0)
+        snprintf(ret_text, size, "%" PRIu64 " GiB", bytes / GIB);
+    else
+        snprintf(ret_text, size, "%" PRIu64 " MiB", bytes / MIB);
+}

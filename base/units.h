@@ -25,5 +25,9 @@ bool units_number(const char *text, uint64_t *ret_value);
 /* Write "90s", "1G": with the largest unit that divides the value. */
 void units_write_duration(uint64_t ms, char *ret_text, size_t size);
 void units_write_size(uint64_t bytes, char *ret_text, size_t size);
+/* Writes "512 MiB" or "2 GiB" for a sentence: whole GiB if it is some, else
+ * MiB.
+ */
+void units_say_size(uint64_t bytes, char *ret_text, size_t size);
 
 #endif

@@ -34,7 +34,9 @@ static const char *outcome(const json_t *process, char ret_text[32])
 
     if (strcmp(member_text(process, "state"), "ended") != 0)
         return member_text(process, "state");
-    if (code)
+    if (strcmp(cause, "memory") == 0)
+        snprintf(ret_text, 32, "%s", cause);
+    else if (code)
         snprintf(ret_text, 32, "exit %d", (int) json_integer_value(code));
     else if (strcmp(cause, "timeout") == 0 || !number)
         snprintf(ret_text, 32, "%.20s", *cause ? cause : "ended");

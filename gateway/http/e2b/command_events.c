@@ -69,10 +69,11 @@ static void write_status(const json_t *process, bool is_exit,
 /* A process that hearth has ended says why. */
 static const char *error_of(const json_t *process, const char *status)
 {
+    const char *cause = model_text(process, "cause");
     bool is_good = strcmp(model_text(process, "end"), "exited") == 0
                    && number_of(process, "exit_code") == 0;
 
-    if (strcmp(model_text(process, "cause"), "cell_output") == 0)
+    if (strcmp(cause, "cell_output") == 0 || strcmp(cause, "memory") == 0)
         return model_text(process, "sentence");
     return is_good ? NULL : status;
 }

@@ -2,6 +2,7 @@
 #include "gateway/session/limits/resource_monitor.h"
 
 #include "base/log.h"
+#include "base/units.h"
 #include "gateway/session/limits/look_pace.h"
 #include "kernels/proc_tree.h"
 #include "protocol/jspan_write.h"
@@ -17,13 +18,13 @@
 #define SLOW_MS   8000  /* for an idle session; one with a group, which */
 #define CALM_MS   64000 /* bounds the memory itself, is read less often */
 #define STEADY_US 2000  /* processor time of an idle session */
-#define MIB       ((uint64_t) 1024 * 1024)
 
 struct resource_monitor {
     session_spec_t *spec;    /* borrowed */
     cgroup_t *group;         /* owned; NULL: /proc is read instead */
     int64_t period_ms;       /* until the next measurement */
     uint64_t reported_kills; /* of the group's counters; reported already */
+    uint64_t taken_kills;    /* of the same counter; given to processes */
     uint64_t reported_refusals;
     uint64_t
         reported_compactions; /* compactions of the journal; reported already */
@@ -67,7 +68,7 @@ static void take_group(resource_monitor_t *self, cgroup_t *group)
     self->is_measured = false;
     if (group)
         cgroup_usage(group, &usage);
-    self->reported_kills = usage.memory_kills;
+    self->reported_kills = self->taken_kills = usage.memory_kills;
     self->reported_refusals = usage.fork_refusals;
     self->last_cpu_us = usage.cpu_us;
     self->period_ms = resource_monitor_base_ms(self);
@@ -124,14 +125,6 @@ cgroup_t *resource_monitor_group(const resource_monitor_t *self)
 
 /* ---- the verdict ---- */
 
-static void write_size(char ret_text[32], uint64_t bytes)
-{
-    if (bytes >= 1024 * MIB && bytes % (1024 * MIB) == 0)
-        snprintf(ret_text, 32, "%" PRIu64 " GiB", bytes / (1024 * MIB));
-    else
-        snprintf(ret_text, 32, "%" PRIu64 " MiB", bytes / MIB);
-}
-
 /* " while running cell 7", " between cells". */
 static void write_when(int64_t cell, char ret_text[64])
 {
@@ -147,8 +140,8 @@ static void end_for_memory(const resource_monitor_t *self, uint64_t used,
     char limit[32], peak[32], when[64];
 
     verdict->reason = END_REASON_MEMORY;
-    write_size(limit, self->spec->limits.memory);
-    write_size(peak, used);
+    units_say_size(self->spec->limits.memory, limit, sizeof limit);
+    units_say_size(used, peak, sizeof peak);
     write_when(cell, when);
     if (used)
         snprintf(verdict->text, sizeof verdict->text,
@@ -217,6 +210,23 @@ void resource_monitor_explain(resource_monitor_t *self, const kernel_end_t *end,
         end_for_memory(self, 0, cell, ret_verdict);
     else if (end->by_signal && end->code == SIGXCPU)
         end_for_cpu(self, cell, ret_verdict);
+}
+
+bool resource_monitor_take_kill(resource_monitor_t *self)
+{
+    cgroup_usage_t usage = {0};
+
+    if (self->group)
+        cgroup_usage(self->group, &usage);
+    if (usage.memory_kills <= self->taken_kills)
+        return false;
+    self->taken_kills++;
+    return true;
+}
+
+bool resource_monitor_kills_all(const resource_monitor_t *self)
+{
+    return self->group && cgroups_mode(self->spec->group.tree) == CGROUP_V2;
 }
 
 /* ---- looks ---- */

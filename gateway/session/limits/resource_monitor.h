@@ -53,6 +53,13 @@ char *resource_monitor_end(resource_monitor_t *self);
 /* Returns the group, lent; NULL if there is none. */
 cgroup_t *resource_monitor_group(const resource_monitor_t *self);
 
+/* Returns true if the group has ended a process for its memory. Each such end
+ * is counted once here: only as many calls return true. */
+bool resource_monitor_take_kill(resource_monitor_t *self);
+/* Returns true if the group ends all of its processes when it ends one of them
+ * for its memory. That is so in version 2 (memory.oom.group). */
+bool resource_monitor_kills_all(const resource_monitor_t *self);
+
 /* Looks at the kernel whose pid 1 is `pid` (0: there is no kernel). `cell` is
  * the running cell (0: no cell runs). */
 void resource_monitor_look(resource_monitor_t *self, pid_t pid, int64_t cell,

@@ -2,6 +2,7 @@
 #include "gateway/session/processes/process.h"
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "protocol/jspan.h"
 #include "protocol/jspan_write.h"
 
@@ -20,10 +21,9 @@ static const char *const causes[KEEPER_CAUSES] = {
 };
 
 static const char *const fates[] = {
-    [PROCESS_BY_KEEPER] = NULL,
-    [PROCESS_BY_OUTPUT] = "cell_output",
-    [PROCESS_BY_KERNEL] = "kernel",
-    [PROCESS_LOST] = "lost",
+    [PROCESS_BY_KEEPER] = NULL,     [PROCESS_BY_OUTPUT] = "cell_output",
+    [PROCESS_BY_KERNEL] = "kernel", [PROCESS_LOST] = "lost",
+    [PROCESS_BY_MEMORY] = "memory",
 };
 
 static const char *const phases[] = {
@@ -45,7 +45,7 @@ static void process_destroy(process_t **self_p)
 
     keeper_link_destroy(&self->link);
     process_feed_destroy(&self->feed);
-    request_destroy(&self->start_request);
+    request_destroy(&self->start.request);
     free(self->arguments);
     free(self->folder);
     free(self->who);
@@ -151,15 +151,19 @@ static void write_end(const process_t *self, buffer_t *out)
 
     write_time(out, "ended", self->ended_us);
     jspan_write_count(out, "ended_us", (uint64_t) self->ended_us);
-    if (self->fate == PROCESS_BY_KEEPER || self->fate == PROCESS_BY_OUTPUT) {
+    if (self->fate != PROCESS_BY_KERNEL && self->fate != PROCESS_LOST) {
         jspan_write_text(out, "end", ends[self->end]);
         jspan_write_integer(out,
                             self->end == KEEPER_EXITED      ? "exit_code"
                             : self->end == KEEPER_SIGNALLED ? "signal"
                                                             : "errno",
                             self->code);
-        jspan_write_count(out, "cpu_ms", self->cpu_ms);
+        /* A keeper that was ended as well could not say it. */
+        if (self->cpu_ms || self->fate != PROCESS_BY_MEMORY)
+            jspan_write_count(out, "cpu_ms", self->cpu_ms);
     }
+    if (self->fate == PROCESS_BY_MEMORY)
+        jspan_write_count(out, "memory_limit", self->memory_limit);
     jspan_write_text(out, "cause",
                      fates[self->fate] ? fates[self->fate]
                                        : causes[self->cause]);
@@ -227,6 +231,7 @@ static void read_end(process_t *self, jspan_t object)
     self->cause = by >= 0 ? (keeper_cause_t) by : KEEPER_BY_ITSELF;
     self->fate = fate >= 0 ? (process_fate_t) fate : PROCESS_BY_KEEPER;
     self->cpu_ms = (uint64_t) read_number(object, "cpu_ms");
+    self->memory_limit = (uint64_t) read_number(object, "memory_limit");
     self->code =
         (int) read_number(object, self->end == KEEPER_EXITED      ? "exit_code"
                                   : self->end == KEEPER_SIGNALLED ? "signal"
@@ -295,10 +300,29 @@ static void write_keepers_end(const process_t *self, buffer_t *out)
                       (double) self->limit_ms / 1000);
 }
 
+static void write_memory_end(const process_t *self, buffer_t *out)
+{
+    char limit[32];
+
+    units_say_size(self->memory_limit, limit, sizeof limit);
+    if (self->end == KEEPER_EXITED)
+        buffer_format(out, "it exited with %d, because a process was",
+                      self->code);
+    else
+        buffer_text(out, "it was");
+    buffer_format(out,
+                  " ended by the session's memory limit of %s; a session with "
+                  "a higher one (limits/memory) would help, or less data at a "
+                  "time",
+                  limit);
+}
+
 void process_write_end(const process_t *self, buffer_t *out)
 {
     if (self->fate == PROCESS_BY_KERNEL) {
         buffer_text(out, "it ended with the session's kernel");
+    } else if (self->fate == PROCESS_BY_MEMORY) {
+        write_memory_end(self, out);
     } else if (self->fate == PROCESS_LOST) {
         buffer_text(out, "its keeper has ended, and the process with it; how "
                          "the process ended is not known");

@@ -34,7 +34,15 @@ typedef enum {
                           limits/cell_output */
     PROCESS_BY_KERNEL, /* the session's kernel has ended, and it with it */
     PROCESS_LOST,      /* its keeper has ended; no more is known */
+    PROCESS_BY_MEMORY, /* the session's control group has ended it, or a
+                          process that it had started, for its memory */
 } process_fate_t;
+
+/* The request that has started it. */
+typedef struct {
+    request_t *request; /* owned; waits for the answer; or NULL */
+    bool follows;       /* and its client follows then */
+} process_start_t;
 
 typedef struct process {
     struct process *next; /* owned by the table */
@@ -55,18 +63,18 @@ typedef struct process {
     int code;
     keeper_cause_t cause;
     uint64_t cpu_ms;
-    uint64_t bytes[2];        /* of stdout and stderr so far */
-    uint64_t recorded;        /* bytes that the journal has */
-    uint64_t noted;           /* offset: what is before was counted */
-    uint64_t input_sent;      /* bytes that were sent to the keeper */
-    uint64_t input_taken;     /* bytes that the process has read */
-    int64_t asked_ms;         /* monotonic; its start is awaited; 0: not */
-    int64_t gone_ms;          /* monotonic; its keeper has ended; 0: not */
-    void *session;            /* borrowed; session_t, for the link's calls */
-    keeper_link_t *link;      /* owned; NULL: it has ended */
-    process_feed_t *feed;     /* owned */
-    request_t *start_request; /* owned; waits for the answer; or NULL */
-    bool follows;             /* and its client follows then */
+    uint64_t memory_limit; /* bytes, of the session; PROCESS_BY_MEMORY */
+    uint64_t bytes[2];     /* of stdout and stderr so far */
+    uint64_t recorded;     /* bytes that the journal has */
+    uint64_t noted;        /* offset: what is before was counted */
+    uint64_t input_sent;   /* bytes that were sent to the keeper */
+    uint64_t input_taken;  /* bytes that the process has read */
+    int64_t asked_ms;      /* monotonic; its start is awaited; 0: not */
+    int64_t gone_ms;       /* monotonic; its keeper has ended; 0: not */
+    void *session;         /* borrowed; session_t, for the link's calls */
+    keeper_link_t *link;   /* owned; NULL: it has ended */
+    process_feed_t *feed;  /* owned */
+    process_start_t start; /* owned */
 } process_t;
 
 typedef struct processes {

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@
 /* how long the kernel's end may take to be noticed */
 #define GONE_MS       500
 #define OUTPUT_END_MS 0 /* from SIGTERM to SIGKILL past the output limit */
+/* a shell exits with it and the number of the signal that ended its command */
+#define SHELL_SIGNAL 128
 
 /* ---- the keeper's socket ---- */
 
@@ -61,6 +64,25 @@ static void lose(session_t *self, process_t *process, const char *why)
     finish(self, process);
 }
 
+static void blame_memory(const session_t *self, process_t *process)
+{
+    process->fate = PROCESS_BY_MEMORY;
+    process->memory_limit = self->spec->limits.memory;
+}
+
+/* The group that has ended the kernel for its memory may have ended all. */
+static void note_kernels_end(const session_t *self, process_t *process)
+{
+    if (self->cause.reason != END_REASON_MEMORY
+        || !resource_monitor_kills_all(self->limits.monitor)) {
+        process->fate = PROCESS_BY_KERNEL;
+        return;
+    }
+    blame_memory(self, process);
+    process->end = KEEPER_SIGNALLED;
+    process->code = SIGKILL;
+}
+
 void process_control_end_all(session_t *self)
 {
     process_t *next;
@@ -69,7 +91,7 @@ void process_control_end_all(session_t *self)
         next = at->next;
         if (at->phase == PROCESS_ENDED)
             continue;
-        at->fate = PROCESS_BY_KERNEL;
+        note_kernels_end(self, at);
         finish(self, at);
     }
 }
@@ -157,6 +179,18 @@ static void on_input_taken(session_t *self, process_t *process,
     process_replies_send_input(self, process);
 }
 
+/* Returns true if SIGKILL has ended the process, or a shell says by its exit
+ * status that SIGKILL has ended its command. One that hearth has stopped does
+ * not count. */
+static bool was_killed(const process_t *process)
+{
+    return process->fate == PROCESS_BY_KEEPER
+           && process->cause == KEEPER_BY_ITSELF
+           && ((process->end == KEEPER_SIGNALLED && process->code == SIGKILL)
+               || (process->end == KEEPER_EXITED
+                   && process->code == SHELL_SIGNAL + SIGKILL));
+}
+
 static void on_ended(session_t *self, process_t *process,
                      const keeper_message_t *message)
 {
@@ -164,6 +198,8 @@ static void on_ended(session_t *self, process_t *process,
     process->code = (int) message->numbers[1];
     process->cause = (keeper_cause_t) message->numbers[2];
     process->cpu_ms = message->numbers[3];
+    if (was_killed(process) && resource_monitor_take_kill(self->limits.monitor))
+        blame_memory(self, process);
     finish(self, process);
 }
 

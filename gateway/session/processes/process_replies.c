@@ -35,15 +35,22 @@ void process_replies_refuse(session_t *self, const request_t *request,
                          buffer_bytes(&content));
 }
 
+/* Returns true if the process was never there for a client. */
+static bool has_not_begun(const process_t *process)
+{
+    return process->phase == PROCESS_ENDED
+           && (process->fate == PROCESS_BY_KERNEL
+               || process->fate == PROCESS_LOST
+               || process->end > KEEPER_SIGNALLED);
+}
+
 void process_replies_answer_begun(session_t *self, process_t *process,
                                   request_t **request_p, bool follows)
 {
     cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
     fault_t ignored;
 
-    if (process->phase == PROCESS_ENDED
-        && (process->fate != PROCESS_BY_KEEPER
-            || process->end > KEEPER_SIGNALLED)) {
+    if (has_not_begun(process)) {
         process_write_end(process, &sentence);
         process_replies_refuse(self, *request_p, "ProcessNotStarted",
                                (const char *) sentence.data);
@@ -59,11 +66,12 @@ void process_replies_answer_begun(session_t *self, process_t *process,
 
 void process_replies_answer_start(session_t *self, process_t *process)
 {
-    cleanup_request request_t *request = take_ptr(process->start_request);
+    cleanup_request request_t *request = take_ptr(process->start.request);
 
     process->asked_ms = 0;
     if (request)
-        process_replies_answer_begun(self, process, &request, process->follows);
+        process_replies_answer_begun(self, process, &request,
+                                     process->start.follows);
 }
 
 static void send_piece(session_t *self, const process_t *process,

@@ -103,11 +103,11 @@ static void on_start(session_t *self, request_t **request_p)
     process = processes_add(self->processes, 0);
     process_wish_describe(&wish, process);
     process->who = request_asker(request);
-    process->follows = wish.follows;
+    process->start.follows = wish.follows;
     if (process_control_start(self, process, &wish, &fault) < 0)
         refuse_fault(self, request, &fault);
     else
-        process->start_request = take_ptr(*request_p);
+        process->start.request = take_ptr(*request_p);
 }
 
 static void on_list(session_t *self, request_t **request_p)

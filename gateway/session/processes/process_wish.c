@@ -246,7 +246,7 @@ void process_wish_describe(const process_wish_t *self, process_t *process)
     process->folder = mem_text(self->folder);
     process->is_terminal = self->is_terminal;
     process->limit_ms = self->limit_ms;
-    process->follows = self->follows;
+    process->start.follows = self->follows;
     process->key = self->key ? mem_text(self->key) : NULL;
     memcpy(process->digest, self->digest, sizeof process->digest);
 }

@@ -513,8 +513,8 @@ class ProcessInfo:
     exit_code: Optional[int]
     #: The signal that ended it.
     signal: Optional[int]
-    #: Why it ended: `itself`, `timeout`, `request`, `cell_output`, `kernel`,
-    #: `lost`.
+    #: Why it ended: `itself`, `timeout`, `request`, `cell_output`, `memory`,
+    #: `kernel`, `lost`.
     cause: Optional[str]
     #: How it ended, as a sentence.
     sentence: Optional[str]

@@ -243,6 +243,11 @@ static void tells_how_a_command_has_ended(void **state)
               "{\"event\":{\"end\":{\"exitCode\":-1,\"exited\":false,"
               "\"status\":\"signal: killed\",\"error\":\"too much\"}}}",
               0);
+    check_end("{\"end\":\"signalled\",\"signal\":9,\"cause\":\"memory\","
+              "\"sentence\":\"its memory\"}",
+              "{\"event\":{\"end\":{\"exitCode\":-1,\"exited\":false,"
+              "\"status\":\"signal: killed\",\"error\":\"its memory\"}}}",
+              0);
     check_end("{\"end\":\"signalled\",\"signal\":15,\"cause\":\"timeout\","
               "\"sentence\":\"s\"}",
               "{\"error\":{\"code\":\"deadline_exceeded\",\"message\":\"The "

@@ -165,6 +165,7 @@ static void without_a_group_a_cell_costs_nothing(void **state)
 
 static struct {
     bool is_there;
+    cgroup_mode_t mode;
     cgroup_usage_t usage;
     uint64_t cpu_us; /* as the one file says */
     bool has_peak;
@@ -187,7 +188,14 @@ void __wrap_cgroup_rest(cgroup_t *self);
 bool __wrap_cgroup_reset_peak(cgroup_t *self);
 void __wrap_cgroup_kill(const cgroup_t *self);
 int __wrap_cgroup_remove(const cgroup_t *self, fault_t *fault);
+cgroup_mode_t __wrap_cgroups_mode(const cgroups_t *self);
 void __wrap_proc_tree_read(pid_t first, bool exact, proc_tree_t *ret_processes);
+
+cgroup_mode_t __wrap_cgroups_mode(const cgroups_t *self)
+{
+    (void) self;
+    return fake_group.mode;
+}
 
 int __wrap_cgroup_open(const cgroups_t *groups, const char *name,
                        cgroup_t **ret_cgroup, fault_t *fault)
@@ -373,6 +381,34 @@ static void a_kill_explains_the_end(void **state)
     assert_int_equal(verdict.reason, END_REASON_NONE);
 }
 
+static void each_kill_is_taken_once(void **state)
+{
+    fake_group.usage.memory_kills = 2;
+    resource_monitor_begin(*state, "g");
+    assert_false(resource_monitor_take_kill(*state));
+    fake_group.usage.memory_kills = 4;
+    /* The session's verdict is another matter. */
+    assert_int_equal(judge(state, fake_group.usage, 0).reason,
+                     END_REASON_MEMORY);
+    assert_true(resource_monitor_take_kill(*state));
+    assert_true(resource_monitor_take_kill(*state));
+    assert_false(resource_monitor_take_kill(*state));
+}
+
+static void without_a_group_no_kill_is_known(void **state)
+{
+    assert_false(resource_monitor_take_kill(*state));
+    assert_false(resource_monitor_kills_all(*state));
+}
+
+static void only_version_2_kills_all(void **state)
+{
+    fake_group.mode = CGROUP_V1;
+    assert_false(resource_monitor_kills_all(*state));
+    fake_group.mode = CGROUP_V2;
+    assert_true(resource_monitor_kills_all(*state));
+}
+
 static void a_group_that_slept_is_not_read(void **state)
 {
     resource_verdict_t verdict;
@@ -510,12 +546,15 @@ int main(void)
         TEST(measurements_are_rarer_while_nothing_happens),
         TEST(a_compacted_journal_is_reported_once),
         TEST(without_a_group_a_cell_costs_nothing),
+        TEST(without_a_group_no_kill_is_known),
         GROUP(a_group_is_watched_until_the_end),
         GROUP(a_missing_group_is_no_error),
         GROUP(the_limits_of_an_adopted_group_are_set_again),
         GROUP(earlier_events_are_not_reported_again),
         GROUP(a_group_bounds_memory_itself),
         GROUP(a_kill_explains_the_end),
+        GROUP(each_kill_is_taken_once),
+        GROUP(only_version_2_kills_all),
         GROUP(a_group_that_slept_is_not_read),
         GROUP(a_group_that_has_not_run_is_read),
         GROUP(without_a_group_processes_are_read),

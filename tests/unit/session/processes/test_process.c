@@ -1,3 +1,4 @@
+#include "base/units.h"
 #include "gateway/session/processes/process.h"
 #include "protocol/jspan.h"
 #include "tests/lib/test.h"
@@ -46,6 +47,33 @@ static void reads_what_it_writes(void **state)
     assert_non_null(strstr((char *) text.data,
                            "signal 9 ended it, because its time limit of 2.5 "
                            "s was over"));
+}
+
+static void reads_an_end_by_memory(void **state)
+{
+    cleanup_processes processes_t *table = processes_new();
+    process_t *one = add(table), *two;
+    cleanup_buffer buffer_t text = BUFFER_EMPTY, again = BUFFER_EMPTY;
+    jspan_t object;
+    fault_t fault;
+
+    (void) state;
+    one->fate = PROCESS_BY_MEMORY;
+    one->end = KEEPER_SIGNALLED;
+    one->code = 9;
+    one->memory_limit = 512 * MIB;
+    processes_end(table, one);
+    process_write(one, NULL, &text);
+    assert_non_null(strstr((char *) text.data,
+                           "\"end\":\"signalled\",\"signal\":9,"
+                           "\"memory_limit\":536870912,"
+                           "\"cause\":\"memory\""));
+    assert_int_equal(jspan_check(text.data, text.size, &object, &fault), 0);
+    two = processes_add(table, 1);
+    assert_true(process_read(two, object));
+    processes_end(table, two);
+    process_write(two, NULL, &again);
+    assert_string_equal((char *) again.data, (char *) text.data);
 }
 
 static void two_in_a_list_are_json(void **state)
@@ -119,6 +147,18 @@ static void says_how_it_ended(void **state)
         {{.end = KEEPER_NO_PROGRAM, .code = 2},
          "it was not started: the program: No such file or directory"},
         {{.fate = PROCESS_BY_KERNEL}, "it ended with the session's kernel"},
+        {{.end = KEEPER_SIGNALLED, .code = 9}, "signal 9 ended it"},
+        {{.fate = PROCESS_BY_MEMORY,
+          .end = KEEPER_SIGNALLED,
+          .code = 9,
+          .memory_limit = 512 * MIB},
+         "it was ended by the session's memory limit of 512 MiB; a session "
+         "with a higher one (limits/memory) would help, or less data at a "
+         "time"},
+        {{.fate = PROCESS_BY_MEMORY, .code = 137, .memory_limit = 2 * GIB},
+         "it exited with 137, because a process was ended by the session's "
+         "memory limit of 2 GiB; a session with a higher one (limits/memory) "
+         "would help, or less data at a time"},
         {{.fate = PROCESS_BY_OUTPUT, .end = KEEPER_SIGNALLED, .code = 9},
          "signal 9 ended it, because its output was past the limit of a cell "
          "(limits/cell_output)"},
@@ -137,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_it_writes),
+        cmocka_unit_test(reads_an_end_by_memory),
         cmocka_unit_test(two_in_a_list_are_json),
         cmocka_unit_test(numbers_are_never_given_twice),
         cmocka_unit_test(the_oldest_that_has_ended_is_forgotten),

@@ -10,6 +10,7 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +53,7 @@ static int try(session_t *self, const char *json, fault_t *fault)
     process->who = mem_text("uid=1");
     r = process_control_start(self, process, &wish, fault);
     if (r == 0)
-        process->start_request = ask("me", "process_start_request");
+        process->start.request = ask("me", "process_start_request");
     return r;
 }
 
@@ -362,6 +363,80 @@ static void with_the_kernel_all_end(void **state)
     assert_int_equal(self->processes->living, 0);
 }
 
+/* ---- the session's memory ---- */
+
+static unsigned kills; /* that the session's group has counted */
+static bool kills_all;
+
+bool __wrap_resource_monitor_take_kill(resource_monitor_t *self);
+bool __wrap_resource_monitor_kills_all(const resource_monitor_t *self);
+
+bool __wrap_resource_monitor_take_kill(resource_monitor_t *self)
+{
+    assert_non_null(self);
+    return kills && kills--;
+}
+
+bool __wrap_resource_monitor_kills_all(const resource_monitor_t *self)
+{
+    assert_non_null(self);
+    return kills_all;
+}
+
+static void only_a_kill_that_was_counted_is_of_the_memory(void **state)
+{
+    static const struct {
+        uint64_t end, code, cause;
+        bool can_be_memory;
+    } rows[] = {
+        {KEEPER_SIGNALLED, SIGKILL, KEEPER_BY_ITSELF, true},
+        {KEEPER_EXITED, 128 + SIGKILL, KEEPER_BY_ITSELF, true},
+        {KEEPER_SIGNALLED, SIGTERM, KEEPER_BY_ITSELF, false},
+        {KEEPER_EXITED, SIGKILL, KEEPER_BY_ITSELF, false},
+        {KEEPER_EXITED, 0, KEEPER_BY_ITSELF, false},
+        {KEEPER_SIGNALLED, SIGKILL, KEEPER_BY_REQUEST, false},
+        {KEEPER_SIGNALLED, SIGKILL, KEEPER_BY_LIMIT, false},
+    };
+    session_t *self = *state;
+
+    self->spec->limits.memory = 64 << 20;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (kills = 0; kills <= 1; kills++) {
+            bool is_memory = kills && rows[i].can_be_memory;
+            unsigned before = kills;
+            const process_t *process = run(self);
+
+            assert_false(say(KEEPER_ENDED, rows[i].end, rows[i].code,
+                             rows[i].cause, 5, ""));
+            assert_int_equal(process->fate,
+                             is_memory ? PROCESS_BY_MEMORY : PROCESS_BY_KEEPER);
+            assert_int_equal(process->memory_limit, is_memory ? 64 << 20 : 0);
+            assert_int_equal(process->cpu_ms, 5);
+            assert_int_equal(kills, before - is_memory);
+            kills = before;
+        }
+    kills = 0;
+}
+
+static void a_group_that_ends_all_ends_each_process(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->limits.memory = 64 << 20;
+    for (int i = 0; i < 4; i++) {
+        const process_t *process = run(self);
+        bool is_memory = i == 3;
+
+        self->cause.reason = i & 1 ? END_REASON_MEMORY : END_REASON_SIGNAL;
+        kills_all = i & 2;
+        process_control_end_all(self);
+        assert_int_equal(process->fate,
+                         is_memory ? PROCESS_BY_MEMORY : PROCESS_BY_KERNEL);
+        assert_int_equal(process->memory_limit, is_memory ? 64 << 20 : 0);
+    }
+    kills_all = false;
+}
+
 /* A shell that was forgotten would keep its session for ever. */
 static void a_terminal_keeps_nothing_awake(void **state)
 {
@@ -487,6 +562,8 @@ int main(void)
         TEST(one_that_does_not_begin_is_lost),
         TEST(one_whose_keeper_ended_is_lost_a_moment_later),
         TEST(with_the_kernel_all_end),
+        TEST(only_a_kill_that_was_counted_is_of_the_memory),
+        TEST(a_group_that_ends_all_ends_each_process),
         TEST(a_terminal_keeps_nothing_awake),
         TEST(clients_that_say_nothing_are_forgotten),
         TEST(another_gateways_are_found),

@@ -100,7 +100,7 @@ static void who_started_it_is_answered_once(void **state)
     process_t *process = add(self);
 
     process->asked_ms = 5;
-    process->start_request = ask("me", "process_start_request");
+    process->start.request = ask("me", "process_start_request");
     process_replies_answer_start(self, process);
     DID("control process_start_reply ok");
     assert_int_equal(process->asked_ms, 0);
@@ -114,8 +114,8 @@ static void who_follows_from_the_start_gets_the_output(void **state)
     session_t *self = *state;
     process_t *process = add(self);
 
-    process->follows = true;
-    process->start_request = ask("me", "process_start_request");
+    process->start.follows = true;
+    process->start.request = ask("me", "process_start_request");
     process_replies_answer_start(self, process);
     print(process, KEEPER_STDOUT, text_bytes("abc"));
     process_replies_feed(self, process);
@@ -131,7 +131,7 @@ static const char *start_ended(session_t *self, process_fate_t fate,
     process->fate = fate;
     process->end = end;
     process->code = 2;
-    process->start_request = ask("me", "process_start_request");
+    process->start.request = ask("me", "process_start_request");
     processes_end(self->processes, process);
     process_replies_answer_start(self, process);
     assert_false(process_feed_has_viewers(process->feed));
@@ -147,6 +147,10 @@ static void one_that_did_not_start_is_an_error(void **state)
     assert_string_equal(start_ended(self, PROCESS_BY_KEEPER, KEEPER_EXITED),
                         ok);
     assert_string_equal(start_ended(self, PROCESS_BY_KEEPER, KEEPER_SIGNALLED),
+                        ok);
+    assert_string_equal(start_ended(self, PROCESS_BY_OUTPUT, KEEPER_SIGNALLED),
+                        ok);
+    assert_string_equal(start_ended(self, PROCESS_BY_MEMORY, KEEPER_SIGNALLED),
                         ok);
     assert_string_equal(start_ended(self, PROCESS_BY_KEEPER, KEEPER_NO_FOLDER),
                         error);
@@ -168,7 +172,7 @@ static void one_that_runs_has_started(void **state)
     process_t *process = add(self);
 
     process->end = KEEPER_NO_PROGRAM;
-    process->start_request = ask("me", "process_start_request");
+    process->start.request = ask("me", "process_start_request");
     process_replies_answer_start(self, process);
     DID("control process_start_reply ok");
 }

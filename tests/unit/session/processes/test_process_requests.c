@@ -114,7 +114,7 @@ static void a_process_is_started(void **state)
         "keeper START 0 0 of 8 bytes; keeper INPUT_END 0 0; "
         "audit process_start ok by client=me");
     process = processes_find(self->processes, 1);
-    assert_non_null(process->start_request);
+    assert_non_null(process->start.request);
     assert_string_equal(process->arguments, "[\"ls\",\"-l\"]");
     assert_int_equal(process->phase, PROCESS_STARTING);
 }
