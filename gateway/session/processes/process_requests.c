@@ -2,6 +2,7 @@
 #include "gateway/session/processes/process_requests.h"
 
 #include "base/clock.h"
+#include "base/signal_name.h"
 #include "gateway/session/core/activity.h"
 #include "gateway/session/processes/process_control.h"
 #include "gateway/session/processes/process_input.h"
@@ -208,7 +209,7 @@ static void on_signal(session_t *self, process_t *process,
     jspan_t given =
         jspan_member(message_content_json((*request_p)->message), "signal");
     cleanup_free char *name = jspan_text_new(given);
-    int64_t number = name ? process_signal_number(name)
+    int64_t number = name ? signal_name_number(name)
                           : number_of(*request_p, "signal", SIGTERM);
 
     if (number < 1 || number > 31) {

@@ -8,7 +8,6 @@
 #include <sodium.h>
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #define FOLDER_MAX    4095
@@ -249,25 +248,4 @@ void process_wish_describe(const process_wish_t *self, process_t *process)
     process->start.follows = self->follows;
     process->key = self->key ? mem_text(self->key) : NULL;
     memcpy(process->digest, self->digest, sizeof process->digest);
-}
-
-int process_signal_number(const char *name)
-{
-    static const struct {
-        const char *name;
-        int number;
-    } signals[] = {
-        {"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT},
-        {"ABRT", SIGABRT}, {"KILL", SIGKILL},   {"USR1", SIGUSR1},
-        {"USR2", SIGUSR2}, {"TERM", SIGTERM},   {"CONT", SIGCONT},
-        {"STOP", SIGSTOP}, {"WINCH", SIGWINCH}, {"TSTP", SIGTSTP},
-        {"PIPE", SIGPIPE}, {"ALRM", SIGALRM},
-    };
-
-    if (strncmp(name, "SIG", 3) == 0)
-        name += 3;
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        if (strcmp(signals[i].name, name) == 0)
-            return signals[i].number;
-    return 0;
 }

@@ -34,7 +34,4 @@ void process_wish_clear(process_wish_t *self);
 /* Copies the wish into the description of the process. */
 void process_wish_describe(const process_wish_t *self, process_t *process);
 
-/* Returns the number of TERM or SIGTERM; 0 if no signal has that name. */
-int process_signal_number(const char *name);
-
 #endif

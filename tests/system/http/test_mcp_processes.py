@@ -145,6 +145,47 @@ def test_is_ended(rpc: Rpc, session: str) -> None:
     assert "RUNNING" not in head_of(over)
 
 
+def test_gets_a_signal(rpc: Rpc, session: str) -> None:
+    """It goes on after one that it handles; the kill would have ended it."""
+    act(rpc, session, "run", command="rm -f hits")
+    script = "trap 'echo >> hits' INT; echo > on; while :; do sleep 0.05; done"
+    number = number_of(run(rpc, session, script, 0))
+
+    def is_there(name: str) -> bool:
+        return not run(rpc, session, f"test -e {name}")["isError"]
+
+    wait_for(lambda: is_there("on"), "a trap")
+    for signal in ("SIGINT", "INT"):
+        sent = act(rpc, session, "kill", process=number, signal=signal)
+        assert not sent["isError"]
+        assert text_of(sent) == "the signal was sent"
+        wait_for(lambda: is_there("hits"), "a hit")
+        run(rpc, session, "rm hits")
+    listed = text_of(act(rpc, session, "processes"))
+    assert f"\n{number}\trunning\t" in listed
+    act(rpc, session, "kill", process=number, signal="SIGKILL")
+    over = act(rpc, session, "output", process=number, seconds=WAIT)
+    assert "signal 9 ended it" in head_of(over)
+    run(rpc, session, "rm -f on hits")
+
+
+def test_a_signal_is_a_name(rpc: Rpc, session: str) -> None:
+    """A number is refused, also as a text, and nothing is sent."""
+    number = number_of(run(rpc, session, "sleep 600", 0))
+    for signal, said in (
+        (9, "signal must be of type string"),
+        ("9", "such as SIGINT, SIGTERM or SIGKILL"),
+        ("", "such as SIGINT, SIGTERM or SIGKILL"),
+        ("SIGNONE", "such as SIGINT, SIGTERM or SIGKILL"),
+    ):
+        refused = act(rpc, session, "kill", process=number, signal=signal)
+        assert refused["isError"]
+        assert said in text_of(refused)
+    listed = text_of(act(rpc, session, "processes"))
+    assert f"\n{number}\trunning\t" in listed
+    act(rpc, session, "kill", process=number)
+
+
 def test_folder_environment_and_input(rpc: Rpc, session: str) -> None:
     act(rpc, session, "run", command="mkdir -p sub")
     done = act(

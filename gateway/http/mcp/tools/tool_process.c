@@ -3,6 +3,7 @@
 #include "gateway/http/mcp/tools/tool_process.h"
 
 #include "base/clock.h"
+#include "base/signal_name.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/mcp/results/notice_line.h"
 #include "gateway/http/mcp/results/process_lines.h"
@@ -176,7 +177,10 @@ static void on_reply(tool_process_t *self, const json_t *reply)
     } else if (json_object_get(reply, "processes")) {
         answer_list(self->call, json_object_get(reply, "processes"));
     } else {
-        tool_result_text(self->call, false, "it was asked to end");
+        tool_result_text(self->call, false,
+                         strcmp(self->verb, "signal") == 0
+                             ? "the signal was sent"
+                             : "it was asked to end");
     }
 }
 
@@ -371,9 +375,9 @@ void tool_process_list(exchange_t *exchange, const json_t *reply)
     begin(exchange, reply, "list", json_object(), false);
 }
 
-/* Does something with the process that the call names. */
+/* Does something with the process that the call names. `signal` may be NULL. */
 static void with_process(exchange_t *exchange, const json_t *reply,
-                         const char *verb, bool follows)
+                         const char *verb, const char *signal, bool follows)
 {
     mcp_call_t *call = call_of(exchange);
     const json_t *number = json_object_get(call->arguments, "process");
@@ -384,16 +388,27 @@ static void with_process(exchange_t *exchange, const json_t *reply,
                          "processes show");
     else
         begin(exchange, reply, verb,
-              json_pack("{s:I}", "process", json_integer_value(number)),
+              json_pack("{s:I,s:s*}", "process", json_integer_value(number),
+                        "signal", signal),
               follows);
 }
 
 void tool_process_output(exchange_t *exchange, const json_t *reply)
 {
-    with_process(exchange, reply, "attach", true);
+    with_process(exchange, reply, "attach", NULL, true);
 }
 
 void tool_process_kill(exchange_t *exchange, const json_t *reply)
 {
-    with_process(exchange, reply, "stop", false);
+    mcp_call_t *call = call_of(exchange);
+    const char *signal =
+        json_string_value(json_object_get(call->arguments, "signal"));
+
+    if (signal && !signal_name_number(signal))
+        tool_result_text(call, true,
+                         "signal must be the name of a signal, such as SIGINT, "
+                         "SIGTERM or SIGKILL");
+    else
+        with_process(exchange, reply, signal ? "signal" : "stop", signal,
+                     false);
 }

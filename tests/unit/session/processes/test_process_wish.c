@@ -5,7 +5,6 @@
 #include "base/buffer.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 static int read_wish(process_wish_t *wish, const char *text, fault_t *fault)
@@ -149,15 +148,6 @@ static void refuses_what_is_wrong(void **state)
     }
 }
 
-static void knows_signals_with_and_without_SIG(void **state)
-{
-    (void) state;
-    assert_int_equal(process_signal_number("TERM"), SIGTERM);
-    assert_int_equal(process_signal_number("SIGKILL"), SIGKILL);
-    assert_int_equal(process_signal_number("SIG"), 0);
-    assert_int_equal(process_signal_number("term"), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,7 +156,6 @@ int main(void)
         cmocka_unit_test(takes_all_of_the_input_at_the_start),
         cmocka_unit_test(a_key_has_a_digest_of_the_request),
         cmocka_unit_test(refuses_what_is_wrong),
-        cmocka_unit_test(knows_signals_with_and_without_SIG),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
