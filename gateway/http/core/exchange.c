@@ -102,6 +102,7 @@ void exchange_destroy(exchange_t **self_p)
     self->http->answers -= self->response.is_whole;
     exchange_keep(self, NULL, NULL);
     json_decref(self->request.query);
+    free(self->request.query_flaw);
     (void) memory_quota_set(&self->http->memory, &self->request.held, 0);
     buffer_reset(&self->request.body);
     buffer_reset(&self->response.head);

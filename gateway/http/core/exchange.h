@@ -101,9 +101,10 @@ typedef enum {
 
 /* The request of a client. */
 typedef struct {
-    unsigned method; /* one METHOD_ bit */
-    char *path;      /* owned; decoded, below the base URL, begins with / */
-    json_t *query;   /* owned; name -> value, both text */
+    unsigned method;  /* one METHOD_ bit */
+    char *path;       /* owned; decoded, below the base URL, begins with / */
+    json_t *query;    /* owned; name -> value, both text */
+    char *query_flaw; /* owned; why it cannot be read; or NULL */
     char *parameters[EXCHANGE_PARAMETERS_MAX]; /* owned; {} of the pattern */
     char *headers[HEADER_COUNT];               /* owned; NULL if absent */
     buffer_t body;

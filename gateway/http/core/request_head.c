@@ -3,11 +3,13 @@
 #include "gateway/http/core/request_head.h"
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "gateway/http/core/decimal.h"
 
 #include <string.h>
 
-#define PARAMETER_SIZE 4096 /* bytes of one name and value of a query */
+#define PARAMETER_MAX 4095 /* bytes of one name and value of a query */
+#define NAME_SHOWN    100  /* bytes of a name in a sentence */
 
 char *request_head_text(struct lws *wsi, enum lws_token_indexes token)
 {
@@ -35,20 +37,54 @@ static char *custom_text(struct lws *wsi, const char *name)
     return take_ptr(text);
 }
 
-static void read_query(exchange_t *exchange, struct lws *wsi)
+/* Notes what is wrong with a parameter of the query, unless one before it is
+ * wrong. A name that is no text is not shown. */
+static void note_flaw(http_request_t *request, const char *name,
+                      const char *what)
 {
-    char text[PARAMETER_SIZE];
+    size_t size = strlen(name);
 
-    for (int i = 0; lws_hdr_copy_fragment(wsi, text, sizeof text,
-                                          WSI_TOKEN_HTTP_URI_ARGS, i)
-                    >= 0;
-         i++) {
-        char *equals = strchr(text, '=');
-        if (equals)
-            *equals++ = '\0';
-        /* A value that is not UTF-8 makes no string and is left out. */
-        json_object_set_new(exchange->request.query, text,
-                            json_string(equals ? equals : ""));
+    if (size > NAME_SHOWN)
+        size = utf8_cut(name, NAME_SHOWN);
+    if (request->query_flaw)
+        return;
+    request->query_flaw =
+        request_head_is_text(name)
+            ? mem_format("The parameter `%.*s` of the query %s", (int) size,
+                         name, what)
+            : mem_format("A parameter of the query, whose name is not UTF-8 "
+                         "text, %s",
+                         what);
+}
+
+/* Reads "name=value", which is decoded and `size` bytes. libwebsockets closes a
+ * connection for a NUL in it. */
+static void read_parameter(http_request_t *request, char *text, size_t size)
+{
+    char *equals = strchr(text, '=');
+
+    if (equals)
+        *equals++ = '\0';
+    if (size > PARAMETER_MAX)
+        note_flaw(request, text, "is longer than 4095 bytes");
+    else if (json_object_set_new(request->query, text,
+                                 json_string(equals ? equals : ""))
+             < 0)
+        note_flaw(request, text,
+                  "is not UTF-8 text; each %XX must be a byte of UTF-8");
+}
+
+static void read_query(http_request_t *request, struct lws *wsi)
+{
+    const enum lws_token_indexes token = WSI_TOKEN_HTTP_URI_ARGS;
+
+    for (int i = 0;; i++) {
+        int size = lws_hdr_fragment_length(wsi, token, i);
+        cleanup_free char *text = mem_new((size_t) size + 1);
+
+        if (lws_hdr_copy_fragment(wsi, text, size + 1, token, i) < 0)
+            return;
+        read_parameter(request, text, (size_t) size);
     }
 }
 
@@ -235,7 +271,7 @@ exchange_t *request_head_read(http_t *http, struct lws *wsi)
     if (!exchange->request.headers[HEADER_XSRF])
         exchange->request.headers[HEADER_XSRF] =
             custom_text(wsi, "x-csrftoken:");
-    read_query(exchange, wsi);
+    read_query(&exchange->request, wsi);
     return exchange;
 }
 

@@ -53,6 +53,8 @@ static bool check_head(exchange_t *exchange, struct lws *wsi)
                "a line feed (%0a, %0d) in the path");
     else if (!request_head_is_text(exchange->request.path))
         refuse(exchange, 400, "The path is not UTF-8 text");
+    else if (exchange->request.query_flaw)
+        refuse(exchange, 400, exchange->request.query_flaw);
     else if (flaw)
         refuse(exchange, 400, flaw);
     return !exchange->response.status;

@@ -372,6 +372,51 @@ def test_paths(web: Web, path: str, expected: int, message: str) -> None:
     assert refusal(answer, expected) == message
 
 
+NO_UTF8 = "is not UTF-8 text; each %XX must be a byte of UTF-8"
+LONG = "is longer than 4095 bytes"
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("grep=%FF", f"The parameter `grep` of the query {NO_UTF8}"),
+        ("grep=%ed%a0%80", f"The parameter `grep` of the query {NO_UTF8}"),
+        ("a=1&grep=x%C3&b=%ff", f"The parameter `grep` of the query {NO_UTF8}"),
+        (
+            "a%fe=1",
+            "A parameter of the query, whose name is not UTF-8 text, "
+            + NO_UTF8.replace("text, ", ""),
+        ),
+        ("x=" + "y" * 4094, f"The parameter `x` of the query {LONG}"),
+        ("x=" + "y" * 9000 + "&z", f"The parameter `x` of the query {LONG}"),
+        (
+            "%c3%a9" * 3000 + "=",
+            f"The parameter `{'é' * 50}` of the query {LONG}",
+        ),
+    ],
+    ids=["value", "half", "second", "name", "just", "first", "long-name"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "path", ["/api/kernels", "/hearth/sessions/x/outputs/1", "/absent"]
+)
+def test_queries(web: Web, path: str, query: str, message: str) -> None:
+    """None is read as if a part of it were not there."""
+    line = f"GET {path}?{query} HTTP/1.1".encode()
+    answer = web.raw(request(web, line, b"Connection: close"))
+    assert refusal(answer, 400) == message
+
+
+def test_a_query_that_is_read_whole(web: Web) -> None:
+    """Parts of the longest that is permitted hide none after them."""
+    query = "&".join(f"{name}=" + "y" * 4093 for name in "12")
+    query += "&&3=%C3%A9&4&token=wrong"
+    line = f"GET /api/kernels?{query} HTTP/1.1\r\nHost: localhost\r\n"
+    line += "Connection: close\r\n\r\n"
+    assert status(web.raw(line.encode())) == 401
+    line = line.replace("wrong", web.token)
+    assert status(web.raw(line.encode())) == 200
+
+
 @pytest.mark.parametrize("path", ["/api//kernels", "/api/kernels/%00"])
 def test_paths_that_libwebsockets_normalises(web: Web, path: str) -> None:
     """It makes one slash of several, and ends a path at a last NUL."""
@@ -522,6 +567,13 @@ def test_a_whole_handshake(web: Web, kernel: Kernel) -> None:
     lines = [b"%s: %s" % pair for pair in HANDSHAKE.items()]
     data = request(web, f"GET {path} HTTP/1.1".encode(), *lines)
     assert status(web.exchange(data, "Sec-WebSocket-Accept")) == 101
+
+
+def test_a_query_of_a_handshake(web: Web, kernel: Kernel) -> None:
+    line = f"GET /api/kernels/{kernel.id}/channels?session_id=%FF HTTP/1.1"
+    lines = [b"%s: %s" % pair for pair in HANDSHAKE.items()]
+    data = request(web, line.encode(), *lines)
+    assert status(web.exchange(data, "\r\n\r\n")) == 400
 
 
 def test_a_client_that_goes_before_its_answer(web: Web) -> None:
