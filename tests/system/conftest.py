@@ -11,12 +11,18 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 pytest.register_assert_rewrite(
-    "client", "ends", "harness", "outside", "recordings"
+    "client",
+    "ends",
+    "harness",
+    "outside",
+    "recordings",
+    "tool_gateway",
 )
 
 from client import Client  # noqa: E402
 from deadline import wait_for  # noqa: E402
 from harness import Gateway, Session, started  # noqa: E402
+from tool_gateway import ToolGateway  # noqa: E402
 
 if TYPE_CHECKING:
     from outside import Outside
@@ -48,6 +54,24 @@ def session(gateway: Gateway) -> Iterator[Session]:
     made = gateway.create()
     yield made
     made.delete()
+
+
+@pytest.fixture
+def serve() -> Iterator[Any]:
+    """Starts a gateway with tool servers, by their names."""
+    made: list[ToolGateway] = []
+
+    def make(
+        *options: str, variables: Any = None, **servers: Any
+    ) -> ToolGateway:
+        made.append(ToolGateway(servers, *options))
+        made[-1].env.update(variables or {})
+        made[-1].start()
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end()
 
 
 @pytest.fixture

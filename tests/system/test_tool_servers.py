@@ -17,10 +17,9 @@ import pytest
 from deadline import DEADLINE, wait_for
 from harness import HEARTH, Gateway, Session
 from processes import children, start_time
+from tool_gateway import IMPORT, SERVERS, ToolGateway, error_of, run
 
 PROGRAM = Path(__file__).with_name("mcp_tool_server.py")
-KEY = "profile/python3/tools/servers"
-IMPORT = "from hearth import tools, ToolError\n"
 
 
 def entry(kind: str, **env: str) -> dict[str, Any]:
@@ -31,80 +30,13 @@ def entry(kind: str, **env: str) -> dict[str, Any]:
     }
 
 
-class Served(Gateway):
-    """A gateway with tool servers, by their names."""
-
-    def __init__(self, servers: dict[str, Any], *options: str) -> None:
-        super().__init__(*options)
-        self.file = self.folder / "mcp.json"
-        self.file.write_text(json.dumps({"mcpServers": servers}))
-        self.options += ["--set", f"{KEY}={self.file}"]
-
-    def servers(self) -> dict[str, Any]:
-        profile = self.info()["profiles"][0]
-        return {one["name"]: one for one in profile["tool_servers"]}
-
-    def wait_server(self, name: str, state: str) -> dict[str, Any]:
-        def look() -> Any:
-            one = self.servers()[name]
-            return one if one["state"] == state else None
-
-        found: dict[str, Any] = wait_for(look, f"the server {name} {state}")
-        return found
-
-    def bridge(self, name: str) -> int:
-        """The process under which a server runs."""
-        words = f"tools\0serve\0python3\0{name}\0".encode()
-
-        def look() -> Any:
-            for pid in children(self.pid):
-                try:
-                    line = Path(f"/proc/{pid}/cmdline").read_bytes()
-                except OSError:
-                    continue
-                if words in line and list(children(pid)):
-                    return pid
-            return None
-
-        return int(wait_for(look, f"the process of {name}"))
-
-
 @pytest.fixture(scope="module")
-def good() -> Iterator[Served]:
+def good() -> Iterator[ToolGateway]:
     """One with a server that several tests use."""
-    gateway = Served({"good": entry("good")})
+    gateway = ToolGateway({"good": entry("good")})
     gateway.start()
     yield gateway
     gateway.end()
-
-
-@pytest.fixture
-def serve() -> Iterator[Any]:
-    made: list[Served] = []
-
-    def make(*options: str, variables: Any = None, **servers: Any) -> Served:
-        made.append(Served(servers, *options))
-        made[-1].env.update(variables or {})
-        made[-1].start()
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.end()
-
-
-def run(session: Session, code: str) -> str:
-    done = session.exec(IMPORT + code)
-    assert done.returncode == 0, (done.stdout, done.stderr)
-    return done.stdout
-
-
-def error_of(session: Session, code: str) -> str:
-    return run(
-        session,
-        f"try:\n    {code}\nexcept ToolError as error:\n"
-        "    print(error.reason, error)",
-    )
 
 
 def works(session: Session) -> bool:
@@ -112,7 +44,7 @@ def works(session: Session) -> bool:
     return run(session, code) == "{'sum': 42}\n"
 
 
-def test_from_the_first_cell(good: Served) -> None:
+def test_from_the_first_cell(good: ToolGateway) -> None:
     assert good.wait_server("good", "ready")["tools"] == 8
     for _ in range(3):  # of the pool, and made when asked for
         session = good.create()
@@ -160,7 +92,7 @@ def test_what_the_profile_permits(serve: Any) -> None:
     assert "may not call it" in error_of(one, "tools['add'](a=1, b=1)")
 
 
-def test_a_server_that_ends_is_started_again(good: Served) -> None:
+def test_a_server_that_ends_is_started_again(good: ToolGateway) -> None:
     good.wait_server("good", "ready")
     session, other = good.create(), good.create()
     said = error_of(session, "tools.die(a=1, b=1)")
@@ -169,7 +101,7 @@ def test_a_server_that_ends_is_started_again(good: Served) -> None:
     assert works(session)
 
 
-def test_its_process_is_started_again(good: Served) -> None:
+def test_its_process_is_started_again(good: ToolGateway) -> None:
     good.wait_server("good", "ready")
     session = good.create()
     cell = hanging(session)
@@ -249,7 +181,7 @@ def saved(session: Session) -> str:
     return run(session, "print(saved)")
 
 
-def test_a_call_that_hangs_holds_up_no_other(good: Served) -> None:
+def test_a_call_that_hangs_holds_up_no_other(good: ToolGateway) -> None:
     good.wait_server("good", "ready")
     session, other = good.create(), good.create()
     cell = hanging(session)
@@ -402,7 +334,7 @@ def test_a_server_that_is_not_named_any_more(serve: Any) -> None:
     assert "does not name its server any more" in said
 
 
-def test_its_name_is_its_own(good: Served) -> None:
+def test_its_name_is_its_own(good: ToolGateway) -> None:
     good.wait_server("good", "ready")
     session = good.create()
     done = good.run(
@@ -445,9 +377,9 @@ def test_its_name_is_its_own(good: Served) -> None:
 def test_files_that_are_wrong(folders: Gateway, text: str, said: str) -> None:
     file = folders.folder / "mcp.json"
     file.write_text(text)
-    refused = folders.refused("--set", f"{KEY}={file}")
+    refused = folders.refused("--set", f"{SERVERS}={file}")
     assert said in refused
-    assert f"{KEY}: {file}" in refused
+    assert f"{SERVERS}: {file}" in refused
 
 
 def test_what_config_check_finds(folders: Gateway) -> None:

@@ -15,78 +15,31 @@ from authority import Authority
 from deadline import DEADLINE, wait_for
 from fake_mcp import KEY, FakeMcp, Handler
 from harness import HEARTH, Gateway, Session
-from processes import children, start_time
+from processes import start_time
+from tool_gateway import IMPORT, ToolGateway, error_of, run
 
-SERVERS = "profile/python3/tools/servers"
-IMPORT = "from hearth import tools, ToolError\n"
 ADD = "tools.add(a=2, b=40)"
 
 
-class Served(Gateway):
-    """A gateway with tool servers, by their names."""
+@pytest.fixture(name="serve")
+def serve_one(serve: Any) -> Any:
+    """A gateway with one server, `weather`."""
 
-    def __init__(self, servers: dict[str, Any], *options: str) -> None:
-        super().__init__(*options)
-        self.file = self.folder / "mcp.json"
-        self.file.write_text(json.dumps({"mcpServers": servers}))
-        self.file.chmod(0o600)
-        self.options += ["--set", f"{SERVERS}={self.file}"]
+    def make(
+        entry: dict[str, Any], *options: str, **variables: str
+    ) -> ToolGateway:
+        gateway: ToolGateway = serve(
+            *options, variables=variables, weather=entry
+        )
+        return gateway
 
-    def wait_server(self, state: str, said: str = "") -> Any:
-        def look() -> Any:
-            one = self.info()["profiles"][0]["tool_servers"][0]
-            is_it = one["state"] == state and said in one.get("fault", "")
-            return one if is_it else None
-
-        return wait_for(look, f"a server that is {state}")
-
-    def processes(self) -> list[int]:
-        """The process of the server, and the worker below it."""
-
-        def look() -> Any:
-            for pid in children(self.pid):
-                line = Path(f"/proc/{pid}/cmdline").read_bytes()
-                if b"tools\0serve\0" in line and list(children(pid)):
-                    return [pid, *children(pid)]
-            return None
-
-        found: list[int] = wait_for(look, "the worker of a server")
-        return found
-
-
-@pytest.fixture
-def serve() -> Iterator[Any]:
-    made: list[Served] = []
-
-    def make(entry: dict[str, Any], *options: str, **variables: str) -> Served:
-        made.append(Served({"weather": entry}, *options))
-        made[-1].env.update(variables)
-        made[-1].start()
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.end()
+    return make
 
 
 @pytest.fixture(params=["legacy", "modern"])
 def server(request: pytest.FixtureRequest) -> Iterator[FakeMcp]:
     with FakeMcp(request.param) as made:
         yield made
-
-
-def run(session: Session, code: str) -> str:
-    done = session.exec(IMPORT + code)
-    assert done.returncode == 0, (done.stdout, done.stderr)
-    return done.stdout
-
-
-def error_of(session: Session, code: str) -> str:
-    return run(
-        session,
-        f"try:\n    {code}\nexcept ToolError as error:\n"
-        "    print(error.reason, error)",
-    )
 
 
 def start(session: Session, code: str) -> subprocess.Popen[bytes]:
@@ -105,7 +58,7 @@ def test_a_session_has_its_tools(serve: Any, server: FakeMcp) -> None:
         {"type": "http", "url": server.url, "headers": {"Authorization": KEY}}
     )
     count = 5 if server.is_modern else 6
-    assert gateway.wait_server("ready")["tools"] == count
+    assert gateway.wait_server("weather", "ready")["tools"] == count
     session = gateway.create()
     assert run(session, ADD) == "{'sum': 42}\n"
     assert run(session, "tools.key()") == "'set'\n"
@@ -129,13 +82,13 @@ def test_its_key_stays_outside(serve: Any, server: FakeMcp) -> None:
         SECRET="s3cret",
         URL_KEY="hidd3n",
     )
-    gateway.wait_server("ready")
+    gateway.wait_server("weather", "ready")
     session = gateway.create()
     assert run(session, "tools.key()") == "'set'\n"
     secrets = (b"s3cret", b"hidd3n")
     code = "import os; [one for one in os.environ.values() if '3' in one]"
     assert "s3cret" not in run(session, code)
-    for pid in gateway.processes():
+    for pid in gateway.processes("weather"):
         for name in ("cmdline", "environ"):
             text = Path(f"/proc/{pid}/{name}").read_bytes()
             assert not any(one in text for one in secrets)
@@ -168,12 +121,12 @@ def test_a_server_that_is_not_there_yet(serve: Any, server: FakeMcp) -> None:
         server.script("server/discover", refuse),
     ):
         gateway = serve({"url": server.url})
-        said = gateway.wait_server("failed", "(401)")["fault"]
+        said = gateway.wait_server("weather", "failed", "(401)")["fault"]
     assert said.startswith(
         f"the server weather: {server.origin} wants a key or refuses it (401); "
         "`headers` must have the right Authorization: no key; it is started"
     )
-    assert gateway.wait_server("ready")["tools"] >= 5
+    assert gateway.wait_server("weather", "ready")["tools"] >= 5
     assert run(gateway.create(), ADD) == "{'sum': 42}\n"
 
 
@@ -185,7 +138,7 @@ def test_a_variable_that_is_not_set(serve: Any, server: FakeMcp) -> None:
     server.scripts.update(dict.fromkeys(methods, refuse))
     key = {"Authorization": "Bearer ${NOT_SET_HERE}"}
     gateway = serve({"url": server.url, "headers": key})
-    said = gateway.wait_server("failed", "(401)")["fault"]
+    said = gateway.wait_server("weather", "failed", "(401)")["fault"]
     assert "; the variable NOT_SET_HERE of its entry is not set" in said
 
 
@@ -194,7 +147,7 @@ def test_the_end_of_a_call_is_said(serve: Any, server: FakeMcp) -> None:
     gateway = serve(
         {"url": server.url}, "--set", "profile/python3/limits/tool_seconds=1"
     )
-    gateway.wait_server("ready")
+    gateway.wait_server("weather", "ready")
     session = gateway.create()
     assert "no answer came in 1 s" in error_of(session, "tools.hang()")
     server.wait(lambda: server.left)
@@ -211,7 +164,7 @@ def test_a_call_that_no_code_waits_for(
     gateway = serve(
         {"url": server.url}, "--set", "profile/python3/limits/tool_seconds=9999"
     )
-    gateway.wait_server("ready")
+    gateway.wait_server("weather", "ready")
     session = gateway.create()
     cell = start(session, "tools.hang()")
     server.wait(lambda: "tools/call" in server.methods())
@@ -227,7 +180,7 @@ def test_a_call_that_no_code_waits_for(
 def test_a_worker_that_is_killed(serve: Any, server: FakeMcp) -> None:
     """Its calls fail, and it reads its key anew."""
     gateway = serve({"url": server.url, "headers": {"Authorization": KEY}})
-    gateway.wait_server("ready")
+    gateway.wait_server("weather", "ready")
     session = gateway.create()
     code = (
         "saved = None\ntry:\n    tools.hang()\n"
@@ -235,7 +188,7 @@ def test_a_worker_that_is_killed(serve: Any, server: FakeMcp) -> None:
     )
     cell = start(session, code)
     server.wait(lambda: "tools/call" in server.methods())
-    os.kill(gateway.processes()[1], 9)
+    os.kill(gateway.processes("weather")[1], 9)
     assert cell.wait(DEADLINE) == 0
     assert "the server weather has ended; it is started again in 1 s" in run(
         session, "saved"
@@ -249,9 +202,9 @@ def test_a_worker_that_is_killed(serve: Any, server: FakeMcp) -> None:
 
 def test_a_killed_gateway_leaves_no_worker(serve: Any, server: FakeMcp) -> None:
     gateway = serve({"url": server.url})
-    gateway.wait_server("ready")
+    gateway.wait_server("weather", "ready")
     session = gateway.create()
-    old = gateway.processes()
+    old = gateway.processes("weather")
     code = (
         "saved = None\ntry: tools.hang()\nexcept ToolError as e: saved = str(e)"
     )
@@ -263,7 +216,7 @@ def test_a_killed_gateway_leaves_no_worker(serve: Any, server: FakeMcp) -> None:
     cell.kill()
     cell.wait(DEADLINE)
     gateway.start()
-    gateway.wait_server("ready")
+    gateway.wait_server("weather", "ready")
     assert "the gateway was started again" in run(session, "saved")
     wait_for(
         lambda: "42" in error_of(session, f"print({ADD})"),
@@ -273,7 +226,7 @@ def test_a_killed_gateway_leaves_no_worker(serve: Any, server: FakeMcp) -> None:
 
 def test_a_replay_asks_no_server(serve: Any, server: FakeMcp) -> None:
     gateway = serve({"url": server.url})
-    gateway.wait_server("ready")
+    gateway.wait_server("weather", "ready")
     session = gateway.create()
     assert run(session, f"print({ADD})") == "{'sum': 42}\n"
     asked = server.methods().count("tools/call")
@@ -290,7 +243,7 @@ def test_another_gateway_is_a_server(serve: Any) -> None:
         http = other.info()["http"]
         token = {"Authorization": f"Bearer {http['token']}"}
         gateway = serve({"url": f"{http['url']}mcp", "headers": token})
-        assert gateway.wait_server("ready")["tools"] == 5
+        assert gateway.wait_server("weather", "ready")["tools"] == 5
         session = gateway.create()
         said = run(session, "print(tools.execute(code='print(6 * 7)'))")
         assert "42" in said
@@ -310,10 +263,10 @@ def test_over_tls_with_an_authority_of_ones_own(
         gateway = serve(
             entry, "--set", f"fetch/ca_file={authority.certificate}"
         )
-        gateway.wait_server("ready")
+        gateway.wait_server("weather", "ready")
         assert run(gateway.create(), ADD) == "{'sum': 42}\n"
         other = serve(entry)
-        said = other.wait_server("failed", "certificate")["fault"]
+        said = other.wait_server("weather", "failed", "certificate")["fault"]
         assert "not trusted" in said
         assert "fetch/ca_file names the authorities" in said
 

@@ -12,9 +12,9 @@ from typing import Any, Iterator
 import pytest
 from deadline import DEADLINE, wait_for
 from harness import HEARTH, Gateway, Session
+from tool_gateway import IMPORT, error_of, run
 
 SERVER = [sys.executable, str(Path(__file__).with_name("mcp_tool_server.py"))]
-IMPORT = "from hearth import tools, ToolError\n"
 
 
 class Attached:
@@ -80,20 +80,6 @@ def refused(gateway: Gateway, session: Session, kind: str) -> str:
     )
     assert done.returncode == 1, done.stderr
     return done.stderr
-
-
-def run(session: Session, code: str) -> str:
-    done = session.exec(IMPORT + code)
-    assert done.returncode == 0, (done.stdout, done.stderr)
-    return done.stdout
-
-
-def error_of(session: Session, code: str) -> str:
-    return run(
-        session,
-        f"try:\n    {code}\nexcept ToolError as error:\n"
-        "    print(error.reason, error)",
-    )
 
 
 def test_results(session: Session, attach: Any) -> None:
