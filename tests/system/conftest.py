@@ -17,6 +17,7 @@ pytest.register_assert_rewrite(
     "outside",
     "recordings",
     "tool_gateway",
+    "tools_worker",
 )
 
 from client import Client  # noqa: E402

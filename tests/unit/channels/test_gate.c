@@ -1,211 +1,14 @@
 /* A client without the key, and a Unix socket in libzmq's place, which takes
- * what comes or does not. Time passes when the test says so. */
-#include "base/clock.h"
+ * what comes or does not: what the gate passes on, and its bounds. */
 #include "base/fd.h"
 #include "base/units.h"
-#include "gateway/gate/gate.h"
-#include "gateway/gate/listener.h"
 #include "gateway/gate/traffic.h"
-#include "tests/lib/folder.h"
 #include "tests/lib/test.h"
+#include "tests/unit/channels/gate_rig.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#define WAIT_MS  60000 /* until something that comes has come */
-#define QUIET_MS 300   /* ... until it would have */
-
-static _Atomic int64_t ahead_ms;
-static _Atomic bool is_over; /* the test: time passes by itself */
-/* A test that has locked it holds up the gate's thread. */
-static pthread_mutex_t gate_may_go = PTHREAD_MUTEX_INITIALIZER;
-static pthread_t test_thread;
-static atomic_uint gate_turns; /* of the gate's thread */
-
-int64_t __wrap_clock_monotonic_ms(void);
-
-int64_t __wrap_clock_monotonic_ms(void)
-{
-    if (!pthread_equal(pthread_self(), test_thread)) {
-        gate_turns++;
-        pthread_mutex_lock(&gate_may_go);
-        pthread_mutex_unlock(&gate_may_go);
-    }
-    if (is_over)
-        ahead_ms += TRAFFIC_STOP_MS;
-    return 1000 + ahead_ms;
-}
-
-typedef struct {
-    memory_budget_t *memory;
-    gate_t *gate;
-    gate_port_t *port;
-    int number; /* of the TCP port */
-    int inner;  /* the Unix socket that it leads to listens */
-} rig_t;
-
-static rig_t rig;
-
-static int set_up_for(channel_t channel)
-{
-    cleanup_free char *path = NULL;
-    listener_t listener;
-    fault_t fault;
-
-    ahead_ms = 0;
-    test_thread = pthread_self();
-    rig = (rig_t){.memory = memory_budget_new(8 * MIB)};
-    if (make_folder(NULL) < 0)
-        return -1;
-    path = inside("z-1");
-    return gate_new(rig.memory, &rig.gate, &fault) < 0
-                   || fd_listen_unix(path, &rig.inner, &fault) < 0
-                   || listener_open("127.0.0.1", 0, &listener, &fault) < 0
-                   || gate_open("some-session", channel, path, listener,
-                                &rig.port, &fault)
-                          < 0
-               ? -1
-               : (rig.number = (int) tcp_address_port(&listener.address)) < 1;
-}
-
-static int set_up(void **state)
-{
-    (void) state;
-    return set_up_for(CHANNEL_SHELL);
-}
-
-static int set_up_subscriptions(void **state)
-{
-    (void) state;
-    return set_up_for(CHANNEL_IOPUB);
-}
-
-static int tear_down(void **state)
-{
-    gate_close(&rig.port);
-    /* A test that has failed leaves connections, for which the gate waits. */
-    is_over = true;
-    gate_destroy(&rig.gate);
-    is_over = false;
-    ahead_ms = 0;
-    assert_int_equal(memory_budget_held(rig.memory), 0);
-    memory_budget_destroy(&rig.memory);
-    close(rig.inner);
-    return remove_folder(state);
-}
-
-/* Returns -1 if the port does not listen. */
-static int dial_port(int number)
-{
-    const struct sockaddr_in address = {.sin_family = AF_INET,
-                                        .sin_addr.s_addr =
-                                            htonl(INADDR_LOOPBACK),
-                                        .sin_port = htons((uint16_t) number)};
-    cleanup_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert_true(fd >= 0);
-    return connect(fd, (const struct sockaddr *) &address, sizeof address) == 0
-               ? take_fd(&fd)
-               : -1;
-}
-
-static int dial(void)
-{
-    int fd = dial_port(rig.number);
-
-    assert_true(fd >= 0);
-    return fd;
-}
-
-static bool is_ready(int fd, int wait_ms)
-{
-    struct pollfd item = {.fd = fd, .events = POLLIN};
-
-    return poll(&item, 1, wait_ms) > 0;
-}
-
-static bool is_writable(int fd, int wait_ms)
-{
-    struct pollfd item = {.fd = fd, .events = POLLOUT};
-
-    return poll(&item, 1, wait_ms) > 0;
-}
-
-/* Accepts a connection, as libzmq does. */
-static int answer(void)
-{
-    int fd;
-
-    assert_true(is_ready(rig.inner, WAIT_MS));
-    fd = accept4(rig.inner, NULL, NULL, SOCK_CLOEXEC);
-    assert_true(fd >= 0);
-    return fd;
-}
-
-static void say(int fd, const void *bytes, size_t size)
-{
-    fault_t fault;
-
-    assert_int_equal(fd_write_all(fd, bytes, size, &fault), 0);
-}
-
-static void hear(int fd, size_t size)
-{
-    char bytes[4096];
-
-    while (size > 0) {
-        size_t most = size < sizeof bytes ? size : sizeof bytes;
-        ssize_t r;
-
-        assert_true(is_ready(fd, WAIT_MS));
-        r = read(fd, bytes, most);
-        assert_true(r > 0);
-        size -= (size_t) r;
-    }
-}
-
-/* Reads to the end, which comes. */
-static void assert_ended(int fd)
-{
-    char bytes[4096];
-    ssize_t r;
-
-    do {
-        assert_true(is_ready(fd, WAIT_MS));
-        r = read(fd, bytes, sizeof bytes);
-    } while (r > 0);
-    close(fd);
-}
-
-static void greet(int fd)
-{
-    static const uint8_t greeting[ZMTP_GREETING] = {
-        0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 1, 'N', 'U', 'L', 'L'};
-
-    say(fd, greeting, sizeof greeting);
-    say(fd, "\4\x06\5READY", 8);
-}
-
-#define GREETING (ZMTP_GREETING + 8)
-
-/* A frame with only a part of its body. */
-static void begin_frame(int fd, unsigned flags, size_t size, size_t part)
-{
-    uint8_t header[9] = {(uint8_t) (flags | 2)};
-    cleanup_free char *body = mem_new(part + 1);
-
-    for (int i = 0; i < 8; i++)
-        header[8 - i] = (uint8_t) (size >> (8 * i));
-    say(fd, header, sizeof header);
-    say(fd, body, part);
-}
 
 static void passes_bytes_on(void **state)
 {
@@ -564,137 +367,9 @@ static void ends_connections_that_have_not_begun(void **state)
     assert_true(has_stayed);
 }
 
-/* A program that gets the port next does not wait for the gate's thread. */
-static void frees_its_port_at_once(void **state)
-{
-    listener_t listener = {.fd = -1};
-    fault_t fault;
-    int r;
-
-    (void) state;
-    pthread_mutex_lock(&gate_may_go);
-    gate_close(&rig.port);
-    r = listener_open("127.0.0.1", rig.number, &listener, &fault);
-    pthread_mutex_unlock(&gate_may_go);
-    assert_int_equal(r, 0);
-    close(listener.fd);
-}
-
-/* Opens a port that another program has, so that the gate looks at its ports.
- */
-static gate_port_t *open_taken(const char *path, listener_t *ret_other)
-{
-    gate_port_t *port = NULL;
-    listener_t listener = {.fd = -1};
-    fault_t fault;
-
-    assert_int_equal(listener_open("127.0.0.1", 0, ret_other, &fault), 0);
-    assert_int_equal(
-        listener_reopen("127.0.0.1",
-                        (int) tcp_address_port(&ret_other->address), &listener,
-                        &fault),
-        0);
-    assert_int_equal(listener.fd, -1);
-    assert_int_equal(
-        gate_open("later", CHANNEL_SHELL, path, listener, &port, &fault), 0);
-    return port;
-}
-
-static void await_looks(void)
-{
-    unsigned before = gate_turns;
-
-    while (gate_turns - before < 3)
-        assert_false(is_ready(rig.inner, 10));
-}
-
-/* Another program has the port while the gate begins. */
-static void waits_for_a_port_that_is_taken(void **state)
-{
-    cleanup_free char *path = inside("z-1");
-    listener_t other;
-    gate_port_t *port = open_taken(path, &other);
-    int number = (int) tcp_address_port(&other.address), client, inner;
-
-    (void) state;
-    await_looks(); /* it has tried */
-    close(other.fd);
-    client = dial_port(number);
-    for (int left = WAIT_MS / 10; client < 0 && left; left--) {
-        assert_false(is_ready(rig.inner, 10));
-        client = dial_port(number);
-    }
-    greet(client);
-    inner = answer();
-    hear(inner, GREETING);
-    gate_close(&port);
-    assert_int_equal(dial_port(number), -1);
-    close(client);
-    close(inner);
-}
-
-/* Its connections go on, and the gate still looks at the ports. */
-static void leaves_a_closed_port_closed(void **state)
-{
-    cleanup_free char *path = inside("z-1");
-    int client = dial(), inner, again;
-    listener_t other;
-    gate_port_t *port;
-
-    (void) state;
-    greet(client);
-    inner = answer();
-    hear(inner, GREETING);
-    gate_close(&rig.port);
-    port = open_taken(path, &other);
-    await_looks();
-    again = dial_port(rig.number);
-    gate_close(&port);
-    close(other.fd);
-    close(client);
-    close(inner);
-    assert_int_equal(again, -1);
-}
-
-/* It was closed before it ever listened. */
-static void forgets_a_port_that_it_waited_for(void **state)
-{
-    cleanup_free char *path = inside("z-1");
-    listener_t other;
-    gate_port_t *port = open_taken(path, &other);
-    bool listens;
-
-    (void) state;
-    pthread_mutex_lock(&gate_may_go);
-    gate_port_vacate(port);
-    close(other.fd);
-    listens = gate_port_listen(port);
-    pthread_mutex_unlock(&gate_may_go);
-    gate_close(&port);
-    assert_false(listens);
-}
-
-static void needs_a_gate(void **state)
-{
-    gate_port_t *port = NULL;
-    fault_t fault;
-    listener_t listener;
-
-    (void) state;
-    assert_int_equal(listener_open("127.0.0.1", 0, &listener, &fault), 0);
-    assert_int_equal(
-        gate_open("s", CHANNEL_SHELL, "/z", listener, &port, &fault),
-        -ENOTCONN);
-    assert_null(port);
-    assert_int_equal(fcntl(listener.fd, F_GETFD), -1); /* it was taken */
-}
-
-#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_a_gate),
         RIGGED(passes_bytes_on),
         RIGGED(passes_much_on),
         RIGGED(keeps_other_protocols_out),
@@ -705,19 +380,17 @@ int main(void)
         RIGGED(counts_from_zero),
         RIGGED(bounds_the_connections_of_a_port),
         cmocka_unit_test_setup_teardown(bounds_subscriptions,
-                                        set_up_subscriptions, tear_down),
+                                        gate_rig_set_up_subscriptions,
+                                        gate_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            ends_a_subscriber_that_holds_up_the_others, set_up_subscriptions,
-            tear_down),
+            ends_a_subscriber_that_holds_up_the_others,
+            gate_rig_set_up_subscriptions, gate_rig_tear_down),
         cmocka_unit_test_setup_teardown(keeps_a_subscriber_that_is_slow,
-                                        set_up_subscriptions, tear_down),
+                                        gate_rig_set_up_subscriptions,
+                                        gate_rig_tear_down),
         RIGGED(ends_with_connections_that_are_left),
         RIGGED(ends_its_connections_with_the_inner_side),
         RIGGED(ends_connections_that_have_not_begun),
-        RIGGED(frees_its_port_at_once),
-        RIGGED(waits_for_a_port_that_is_taken),
-        RIGGED(leaves_a_closed_port_closed),
-        RIGGED(forgets_a_port_that_it_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
