@@ -259,11 +259,13 @@ def test_servers_that_are_of_no_use(serve: Any) -> None:
 @pytest.fixture(scope="module")
 def unread() -> Iterator[Session]:
     """A session whose server gives answers that cannot be read."""
-    gateway = Served({"odd": entry("unread")})
-    gateway.start()
-    gateway.wait_server("odd", "ready")
-    yield gateway.create()
-    gateway.end()
+    gateway = ToolGateway({"odd": entry("unread")})
+    try:
+        gateway.start()
+        gateway.wait_server("odd", "ready")
+        yield gateway.create()
+    finally:
+        gateway.end()
 
 
 UNREAD = {
