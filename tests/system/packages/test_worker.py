@@ -418,11 +418,14 @@ def test_the_cooldown_keeps_back_what_is_young(
             folder.do("add", asked)
         assert refused.value.ename == "PackagesRefused"
         name, found = ("a", "2") if asked[0] == "a" else ("young", "1")
+        old = {
+            "a": "the newest version of a that is old enough is 1",
+            "young": "no version of young is old enough",
+        }[name]
         assert re.fullmatch(
-            rf"every version of {name} that fits was published within the "
-            r"last 7 days; the cooldown is 7 days "
-            rf"\(profile/python3/packages/cooldown\); {name} {found} may be "
-            r"had from 2\d{3}-\d\d-\d\d \d\d:\d\d UTC",
+            rf'"{name}" {found} refused: published 2 days ago; the cooldown is '
+            r"7 days \(profile/python3/packages/cooldown\); it may be "
+            rf"had from 2\d{{3}}-\d\d-\d\d \d\d:\d\d UTC; {old}",
             refused.value.text,
         )
     assert names(folder.do("add", "young", cooldown=86400)) == {

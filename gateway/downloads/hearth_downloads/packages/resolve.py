@@ -40,6 +40,7 @@ from hearth_downloads.packages.requirement import (
 from hearth_downloads.packages.rules import Rules
 from hearth_downloads.packages.sentences import (
     Case,
+    Young,
     explain,
     explain_no_times,
     explain_young,
@@ -55,6 +56,7 @@ from hearth_downloads.packages.uv import PROFILE, Uv
 
 COUNT_MAX = 500
 EMPTY_MAX = 10
+YOUNG_MAX = 3  # in a sentence
 # The words of an index about a project that are worth a note.
 _STATUSES = {
     "archived": "archived, and gets no more releases",
@@ -127,7 +129,8 @@ class Resolver:
             asked=frozenset(new),
         )
         result = self._compile("requested.in", "resolved.txt", self._cooldown())
-        if not self._resolve_kept(result, before) and result.code != 0:
+        result = self._resolve_kept(result, before)
+        if result.code != 0:
             raise self._find_fault(result, before)
         pins = parse(self.read())
         found = [pin for pin in pins if pin.name not in self.installed]
@@ -162,8 +165,8 @@ class Resolver:
         """Return the result as uv has written it."""
         return self.stage.read(self.result)
 
-    def _resolve_kept(self, first: Result, before: str) -> bool:
-        """Return true for a result that leaves what is there as it is.
+    def _resolve_kept(self, first: Result, before: str) -> Result:
+        """Return a result that leaves what is there as it is, or `first`.
 
         The cooldown does not hold that, but `first` may have another version
         of it, or none. Other versions of it are as young as they are.
@@ -179,7 +182,7 @@ class Resolver:
             found = {pin.name: pin.version for pin in parse(self.read())}
             lost = {n for n in kept if found.get(n, kept[n]) != kept[n]}
         if not lost & set(kept) or self.job.cooldown <= 0:
-            return False
+            return first
         exempt = self.exempt
         self.exempt = exempt | set(kept)
         lines = "".join(f"{name}=={kept[name]}\n" for name in kept)
@@ -192,9 +195,10 @@ class Resolver:
         )
         if again.code != 0:
             self.exempt = exempt
-            return False
+            is_reason = first.code != 0 and find_young(again.output)
+            return again if is_reason else first
         self.result = "resolved-kept.txt"
-        return True
+        return again
 
     def _cooldown(self) -> list[str]:
         if self.job.cooldown <= 0:
@@ -242,7 +246,8 @@ class Resolver:
             self.stage.write("young.txt", before.encode())
             again = self._compile("requested.in", "young.txt", [])
             if again.code == 0:
-                return explain_young(self.job, young)
+                old = self._find_old(young[:YOUNG_MAX])
+                return explain_young(self.case, young[:YOUNG_MAX], old)
             result, reports = again, self.uv.reports
         fault = self._find_missing(result) or explain(
             self.case, result.output, reports
@@ -253,6 +258,22 @@ class Resolver:
             with contextlib.suppress(Unreachable):
                 self._check_statuses([one for one in empty if is_name(one)], [])
         return fault
+
+    def _find_old(self, young: list[Young]) -> dict[str, str]:
+        """Return the newest versions that the cooldown permits, by name."""
+        found: dict[str, str] = {}
+        for number, one in enumerate(young):
+            source, output = f"old-{number}.in", f"old-{number}.txt"
+            self.stage.write(source, f"{one.name}\n".encode())
+            options = [*self._cooldown(), "--no-deps"]
+            if is_name(one.name) and (
+                self._compile(source, output, options).code == 0
+            ):
+                found.update(
+                    (pin.name, pin.version)
+                    for pin in parse(self.stage.read(output))
+                )
+        return found
 
     def _find_missing(self, result: Result) -> Optional[Fault]:
         """Return that the index lacks a name that has an extra, if it does.

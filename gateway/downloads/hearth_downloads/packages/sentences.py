@@ -66,6 +66,7 @@ _FETCH = ("Request failed", "Failed to fetch", "error sending request")
 _UNSATISFIABLE = "your requirements are unsatisfiable"
 _SOLUTION = ("No solution found", "Failed to resolve", _UNSATISFIABLE)
 REASON_MAX = 600
+_UNITS = {"day": 86400, "hour": 3600, "minute": 60}
 OUTPUT_MAX = 64 * 1024
 _REFUSALS = ("limit", "host", "address")
 _FAILURES = {
@@ -97,11 +98,22 @@ class Case:
 
 def say_duration(seconds: int) -> str:
     """Return a duration in words."""
-    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+    for unit, length in _UNITS.items():
         if seconds % length == 0 and seconds:
-            count = seconds // length
-            return f"{count} {unit}{'s' if count != 1 else ''}"
+            return _say_count(seconds // length, unit)
     return f"{seconds} seconds"
+
+
+def _say_count(count: int, unit: str) -> str:
+    return f"{count} {unit}{'s' if count != 1 else ''}"
+
+
+def say_age(seconds: float) -> str:
+    """Return how long ago something was, in its largest unit."""
+    for unit, length in _UNITS.items():
+        if seconds >= length:
+            return _say_count(int(seconds // length), unit)
+    return "a moment"
 
 
 def _say_time(moment: datetime.datetime) -> str:
@@ -181,21 +193,43 @@ def explain_no_times(job: Job) -> Fault:
     )
 
 
-def explain_young(job: Job, young: list[Young]) -> Fault:
-    """Return the fault of versions that the cooldown keeps back."""
-    length = say_duration(job.cooldown)
-    names = " and ".join(one.name for one in young[:3])
-    dates = [
-        f"{one.name} {one.version} may be had from "
-        f"{_say_time(one.published + datetime.timedelta(seconds=job.cooldown))}"
-        for one in young[:3]
-        if one.published is not None
-    ]
-    text = (
-        f"every version of {names} that fits was published within the last "
-        f"{length}; the cooldown is {length} ({job.setting('cooldown')})"
+def explain_young(case: Case, young: list[Young], old: dict[str, str]) -> Fault:
+    """Return the fault of versions that the cooldown keeps back.
+
+    `old` has the newest version that it permits, by the name.
+    """
+    now = datetime.datetime.now(datetime.timezone.utc)
+    job = case.job
+    cooldown = (
+        f"the cooldown is {say_duration(job.cooldown)} "
+        f"({job.setting('cooldown')})"
     )
-    return Refused("; ".join([text, *dates]))
+    head, *rest = [
+        said for one in young for said in _say_young(case, one, now, old)
+    ]
+    return Refused("; ".join([head, cooldown, *rest]))
+
+
+def _say_young(
+    case: Case, one: Young, now: datetime.datetime, old: dict[str, str]
+) -> list[str]:
+    """Return what there is to say about one version, its refusal first."""
+    length = case.job.cooldown
+    what = f'"{one.name}" {one.version} refused: published'
+    if one.published is None:
+        said = [f"{what} within the last {say_duration(length)}"]
+    else:
+        age = say_age((now - one.published).total_seconds())
+        due = one.published + datetime.timedelta(seconds=length)
+        said = [f"{what} {age} ago", f"it may be had from {_say_time(due)}"]
+    found = old.get(normalise(one.name))
+    said.append(
+        f"the newest version of {one.name} that is old enough is {found}"
+        if found
+        else f"no version of {one.name} is old enough"
+    )
+    advice = _advise(case, one.name)
+    return said + [advice.removeprefix("; ")] * bool(advice)
 
 
 def explain(case: Case, output: str, reports: list[Report]) -> Fault:
