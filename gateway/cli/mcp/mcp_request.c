@@ -66,20 +66,26 @@ static void write_header(const char *name, const char *value, buffer_t *out)
     buffer_format(out, "%s: =?base64?%s?=\r\n", name, coded);
 }
 
+/* Returns the member of the params that Mcp-Name repeats, by the method: params
+ * may have members of other methods as well. */
+static const char *name_member(const char *method)
+{
+    if (strncmp(method, "resources/", strlen("resources/")) == 0)
+        return "uri";
+    return strncmp(method, "tasks/", strlen("tasks/")) == 0 ? "taskId" : "name";
+}
+
 static void write_names(const json_t *message, buffer_t *out)
 {
-    static const char *const members[] = {"name", "uri", "taskId"};
     const char *method = text(message, "method");
-    const json_t *params = json_object_get(message, "params");
+    const char *name;
 
-    if (method)
-        write_header("Mcp-Method", method, out);
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        if (!text(params, members[i]))
-            continue;
-        write_header("Mcp-Name", text(params, members[i]), out);
+    if (!method)
         return;
-    }
+    write_header("Mcp-Method", method, out);
+    name = text(json_object_get(message, "params"), name_member(method));
+    if (name)
+        write_header("Mcp-Name", name, out);
 }
 
 /* Writes the first lines of any request. */

@@ -43,6 +43,28 @@ static void repeats_the_message_in_headers(void **state)
     assert_non_null(strstr(coded, "\r\nMcp-Name: =?base64?w6k=?=\r\n"));
 }
 
+/* The gateway compares the header with the member that the method is about. */
+static void repeats_the_name_of_its_method(void **state)
+{
+    static const char params[] =
+        "{\"method\":\"%s\",\"params\":{\"name\":\"n\",\"uri\":\"u\","
+        "\"taskId\":\"t\"," META "}}";
+    static const struct {
+        const char *method, *line;
+    } rows[] = {{"tools/call", "\r\nMcp-Name: n\r\n"},
+                {"resources/read", "\r\nMcp-Name: u\r\n"},
+                {"tasks/get", "\r\nMcp-Name: t\r\n"}};
+    static const mcp_client_t client = {0};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cleanup_free char *line = mem_format(params, rows[i].method);
+        cleanup_free char *text = request_of(line, &client);
+
+        assert_non_null(strstr(text, rows[i].line));
+    }
+}
+
 static void no_line_is_made_by_a_client(void **state)
 {
     static const mcp_client_t client = {0};
@@ -143,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repeats_the_message_in_headers),
         cmocka_unit_test(no_line_is_made_by_a_client),
+        cmocka_unit_test(repeats_the_name_of_its_method),
         cmocka_unit_test(names_the_negotiated_revision),
         cmocka_unit_test(asks_for_the_stream_of_notifications),
         cmocka_unit_test(leaves_out_what_a_client_does_not_have),
