@@ -98,6 +98,15 @@ def test_tools_are_listed_in_one_order(rpc: Rpc) -> None:
     assert words < 2430
 
 
+def test_only_what_changes_nothing_is_read_only(rpc: Rpc) -> None:
+    """wait can interrupt, and has the loss of variables reported."""
+    tools = rpc.result("tools/list")["tools"]
+    hints = {tool["name"]: tool["annotations"] for tool in tools}
+    read_only = [name for name in TOOLS if hints[name].get("readOnlyHint")]
+    assert read_only == ["read_output"]
+    assert hints["wait"]["destructiveHint"] is False
+
+
 def test_methods_that_are_gone(rpc: Rpc) -> None:
     for method in ("initialize", "ping", "logging/setLevel", "no/such"):
         answer = rpc.ask(method)
