@@ -4,6 +4,10 @@ HEARTH_URL and HEARTH_TOKEN name one. Otherwise it is the gateway of this user:
 the program `hearth` knows where (HEARTH_CONFIG, HEARTH_RUNTIME_DIR) and starts
 one if none runs, unless HEARTH_AUTOSTART is `no`. Without the program the file
 <runtime folder>/http.json says where one runs.
+
+That file outlives a gateway that was killed, and any program may then take its
+port. So what is in it is used only while the gateway's process listens on the
+socket beside it.
 """
 
 from __future__ import annotations
@@ -11,7 +15,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import stat
+import struct
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,20 +28,39 @@ from hearth.errors import GatewayNotFound
 
 _UNREACHABLE = 4  # exit status of hearth(1): no gateway runs
 _START_SECONDS = 60.0
+_FILE, _SOCKET = "http.json", "management.sock"
+_CREDENTIALS = struct.Struct("3i")  # of a peer: process, user, group
 
 
 @dataclass(frozen=True)
 class Address:
-    """A gateway's URL, and a token for it (None: it needs none)."""
+    """A gateway's URL, and a token for it (None: it needs none).
+
+    `folder` is the runtime folder of a gateway that was found there, and `pid`
+    its process; None and 0 if the URL was given.
+    """
 
     url: str
     token: Optional[str]
+    folder: Optional[Path] = None
+    pid: int = 0
 
     @property
     def is_local(self) -> bool:
         """Whether it is certainly on this machine."""
         host = urlsplit(self.url).hostname or ""
         return host in ("localhost", "::1") or host.startswith("127.")
+
+    def is_current(self) -> bool:
+        """Whether that gateway still lives, and serves at this URL. One whose
+        URL was given is always current."""
+        if self.folder is None:
+            return True
+        try:
+            now = _parse(self.folder, _open(self.folder / _FILE)[0])
+        except GatewayNotFound:
+            return False
+        return now == self and _is_listening(self.folder, self.pid)
 
 
 def is_near() -> bool:
@@ -54,7 +79,7 @@ def find(program: Optional[str] = None, start: bool = True) -> Address:
         return Address(url, os.environ.get("HEARTH_TOKEN") or None)
     hearth = program or shutil.which("hearth")
     if hearth is None:
-        return _read(_runtime_folder() / "http.json")
+        return _read(_runtime_folder())
     if os.environ.get("HEARTH_AUTOSTART") == "no":
         start = False
     done = _run(hearth, "gateway", "info", "--json")
@@ -65,7 +90,8 @@ def find(program: Optional[str] = None, start: bool = True) -> Address:
         done = _run(hearth, "gateway", "info", "--json")
     if done.returncode != 0:
         raise GatewayNotFound(_sentence(done.stderr))
-    return _address(json.loads(done.stdout).get("http"))
+    info = json.loads(done.stdout)
+    return _address(Path(info["runtime_dir"]), info.get("http"))
 
 
 def _run(*command: str) -> subprocess.CompletedProcess[str]:
@@ -91,10 +117,10 @@ def _sentence(text: str) -> str:
     return line.rstrip(".") + "."
 
 
-def _address(http: Any) -> Address:
+def _address(folder: Path, http: Any) -> Address:
     if not isinstance(http, dict) or not isinstance(http.get("url"), str):
         raise GatewayNotFound("The gateway runs without HTTP (http/listen).")
-    return Address(http["url"], http.get("token"))
+    return Address(http["url"], http.get("token"), folder, http.get("pid", 0))
 
 
 def _runtime_folder() -> Path:
@@ -107,21 +133,52 @@ def _runtime_folder() -> Path:
     return Path(f"/tmp/hearth-{os.getuid()}")  # noqa: S108
 
 
-def _read(path: Path) -> Address:
+def _open(path: Path) -> tuple[bytes, os.stat_result]:
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            return os.read(number, 64 << 10), os.fstat(number)
+        finally:
+            os.close(number)
+    except OSError as error:
+        raise GatewayNotFound(f"{path}: {error.strerror}.") from error
+
+
+def _parse(folder: Path, text: bytes) -> Address:
+    try:
+        return _address(folder, json.loads(text))
+    except ValueError as error:
+        raise GatewayNotFound(f"{folder / _FILE} is not JSON.") from error
+
+
+def _is_listening(folder: Path, pid: int) -> bool:
+    """Return whether the process listens on the gateway's own socket. One that
+    was killed does so no more, also before its parent reaps it."""
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.setblocking(False)
+        try:
+            peer.connect(str(folder / _SOCKET))
+            found = peer.getsockopt(
+                socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size
+            )
+        except BlockingIOError:
+            return True  # more connect at the moment than have room
+        except OSError:
+            return False
+    return bool(_CREDENTIALS.unpack(found)[0] == pid)
+
+
+def _read(folder: Path) -> Address:
     """Read the file of a gateway. In /tmp any user could have made it: it must
     be this user's own, and no other's to write.
     """
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW)) as file:
-            status = os.fstat(file.fileno())
-            text = file.read(64 << 10)
-    except OSError as error:
-        raise GatewayNotFound(f"{path}: {error.strerror}.") from error
+    path = folder / _FILE
+    text, status = _open(path)
     if status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise GatewayNotFound(f"{path} is not this user's own file.")
     if not stat.S_ISREG(status.st_mode):
         raise GatewayNotFound(f"{path} is no file.")
-    try:
-        return _address(json.loads(text))
-    except ValueError as error:
-        raise GatewayNotFound(f"{path} is not JSON.") from error
+    found = _parse(folder, text)
+    if not _is_listening(folder, found.pid):
+        raise GatewayNotFound(f"The gateway that {path} names has ended.")
+    return found

@@ -20,6 +20,23 @@ _SAFE = ("GET", "PUT", "DELETE")
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout)
 
 
+class _GatewayEnded(GatewayNotFound):
+    """It ended after it was found; nothing was sent."""
+
+
+def _guard(address: Address) -> Callable[..., Any]:
+    """Return what looks after the gateway once there is a connection, before
+    anything is sent. A gateway that lives now had its port then; a look before
+    it connects would leave an instant for another program."""
+
+    async def look(event: str, _: Any) -> None:
+        is_sending = event.endswith(".send_request_headers.started")
+        if is_sending and not address.is_current():
+            raise _GatewayEnded(f"The gateway at {address.url} has ended.")
+
+    return look
+
+
 class AsyncTransport:
     """Sends requests. A gateway that restarts is found again: it may have
     another port and another token."""
@@ -47,6 +64,8 @@ class AsyncTransport:
         await self._client.aclose()
 
     async def address(self) -> Address:
+        if self._address is not None and not self._address.is_current():
+            self._address = None
         if self._address is None:
             self._address = await async_call(self._locate)
         return self._address
@@ -66,6 +85,7 @@ class AsyncTransport:
             method,
             address.url.rstrip("/") + path,
             timeout=httpx.Timeout(seconds, connect=self._request_seconds),
+            extensions={"trace": _guard(address)},
             **options,
         )
         if address.token is not None:
@@ -150,6 +170,8 @@ class AsyncTransport:
         )
 
     def _may_repeat(self, error: Exception, safe: bool) -> bool:
+        if isinstance(error, _GatewayEnded):
+            return True  # another may have taken its place
         if isinstance(error, GatewayNotFound):
             return self._was_there  # it is being started again, perhaps
         return safe or isinstance(error, _NOT_SENT)
