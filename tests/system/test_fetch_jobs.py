@@ -6,6 +6,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import select
 import signal
 import subprocess
 from contextlib import suppress
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from deadline import wait_for
+from deadline import DEADLINE, wait_for
 from fetch_gateway import ALLOW, HOST, PLAIN, Fetching
 from harness import HEARTH, Session, started
 from processes import start_time
@@ -421,6 +423,27 @@ def test_a_list_while_one_is_slow(gateway: Fetching, session: Session) -> None:
         line(f"d/slow-list{at}") for at in range(3)
     ]
     assert listed(gateway, session) == []
+
+
+@pytest.mark.parametrize("command", ["fetch", "clone"])
+def test_it_says_how_far_it_has_come(
+    gateway: Fetching, session: Session, command: str
+) -> None:
+    name = f"slow-{command}ed"
+    client = subprocess.Popen(
+        [HEARTH, command, session.id, f"{HOST}/{name}", "-o", "came"],
+        env=gateway.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert client.stderr
+    is_said, _, _ = select.select([client.stderr], [], [], DEADLINE)
+    said = client.stderr.readline() if is_said else ""
+    assert re.fullmatch(r"hearth: came: 5 B of 10 B, \d+ B/s\n", said), said
+    gateway.let(name)
+    assert end(client)[0] == 0
 
 
 def test_too_many_wait(gateway: Fetching, session: Session) -> None:

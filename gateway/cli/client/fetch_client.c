@@ -71,11 +71,13 @@ static void show_progress(fetch_client_t *self, const json_t *fetch)
 {
     terminal_cell_t cell;
 
-    if (!self->progress)
+    if (!self->progress) {
         self->progress =
             progress_new(terminal_write_cell(&cell, member_text(fetch, "path"),
                                              FETCH_PATH_WIDTH),
                          0);
+        progress_say_lines(self->progress);
+    }
     progress_expect(self->progress, member_count(fetch, "total"));
     progress_show(self->progress, member_count(fetch, "bytes"));
 }
@@ -92,9 +94,8 @@ static bool look(void *arg)
 {
     fetch_client_t *self = arg;
     json_auto_t *fetch =
-        self->other && isatty(STDERR_FILENO)
-            ? fetch_tag_find(self->other, self->session, &self->tag)
-            : NULL;
+        self->other ? fetch_tag_find(self->other, self->session, &self->tag)
+                    : NULL;
 
     if (fetch && strcmp(member_text(fetch, "state"), "running") == 0)
         show_progress(self, fetch);

@@ -10,13 +10,16 @@
 #include <unistd.h>
 
 #define DRAW_MS   100
+#define LINE_MS   1000 /* before the first line, and at least between two */
 #define BAR_WIDTH 24
 
 struct progress {
     char *name; /* owned */
     uint64_t total, done;
     int64_t begun, drawn; /* monotonic ms; drawn 0: never */
+    int64_t next;         /* of lines: when the next one may come */
     int is_tty;
+    int has_lines; /* without a terminal */
 };
 
 const char *progress_write_size(progress_size_t *self, uint64_t bytes)
@@ -69,6 +72,28 @@ static void draw(progress_t *self, int64_t now)
     self->drawn = now;
 }
 
+/* Prints a line, and the next one a tenth of the time later that has passed: an
+ * hour has some seventy. */
+static void print_line(progress_t *self, int64_t now)
+{
+    int64_t took = now - self->begun;
+    int64_t pause = took / 10 > LINE_MS ? took / 10 : LINE_MS;
+    uint64_t rate = (uint64_t) ((double) self->done * 1000 / (double) took);
+
+    fprintf(stderr, "hearth: %.200s: %s", self->name,
+            progress_size(self->done));
+    if (self->total)
+        fprintf(stderr, " of %s", progress_size(self->total));
+    fprintf(stderr, ", %s/s\n", progress_size(rate));
+    self->next = now + pause;
+}
+
+void progress_say_lines(progress_t *self)
+{
+    self->has_lines = !self->is_tty;
+    self->next = self->begun + LINE_MS;
+}
+
 void progress_expect(progress_t *self, uint64_t total)
 {
     self->total = total;
@@ -81,6 +106,8 @@ void progress_show(progress_t *self, uint64_t done)
     self->done = done;
     if (self->is_tty && now - self->drawn >= DRAW_MS)
         draw(self, now);
+    if (self->has_lines && done && now >= self->next)
+        print_line(self, now);
 }
 
 void progress_destroy(progress_t **self_p)

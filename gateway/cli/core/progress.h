@@ -1,5 +1,5 @@
 /* Shows a person the progress of a copy: one line on standard error, redrawn at
- * most ten times a second, only on a terminal. */
+ * most ten times a second, on a terminal; or a few lines without one. */
 #ifndef HEARTH_GATEWAY_CLI_CORE_PROGRESS_H
 #define HEARTH_GATEWAY_CLI_CORE_PROGRESS_H
 
@@ -16,6 +16,9 @@ progress_t *progress_new(const char *name, uint64_t total);
 void progress_destroy(progress_t **self_p);
 #define cleanup_progress CLEANUP(progress_destroy)
 
+/* Without a terminal prints lines from the first second on, fewer as time
+ * passes. */
+void progress_say_lines(progress_t *self);
 /* Says how many bytes there are in all, once that is known. */
 void progress_expect(progress_t *self, uint64_t total);
 /* Shows that `done` bytes are copied. */
