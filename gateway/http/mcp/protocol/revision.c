@@ -158,11 +158,11 @@ static bool check_modern(const rpc_message_t *message,
 {
     const json_t *version = rpc_message_meta(message, META_VERSION);
 
-    if (!headers->version)
-        return check_line("MCP-Protocol-Version", NULL, NULL, flaw);
     if (!json_is_string(version))
         return rpc_flaw_set(flaw, 400, RPC_INVALID_PARAMS,
-                            "params._meta must have " META_VERSION);
+                            "params._meta must have " META_VERSION ", a text");
+    if (!headers->version)
+        return check_line("MCP-Protocol-Version", NULL, NULL, flaw);
     if (!check_line("MCP-Protocol-Version", headers->version, version, flaw)
         || !check_version(version, flaw))
         return false;

@@ -120,6 +120,10 @@ static void demands_a_whole_meta(void **state)
          {.version = "2026-07-28", .method = "x"},
          RPC_INVALID_PARAMS},
         {"x",
+         "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":7}",
+         {.method = "x"},
+         RPC_INVALID_PARAMS},
+        {"x",
          "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":"
          "\"2026-07-28\"}",
          {.version = "2026-07-28", .method = "x"},
