@@ -246,6 +246,16 @@ static bool is_boundary(view_t view, size_t i)
     return !isalnum(before) && before != '_' && before != '.';
 }
 
+/* Carriage returns in a row do what one does. */
+static size_t returns(view_t view, size_t i)
+{
+    size_t start = i;
+
+    while (at(view, i) == '\r')
+        i++;
+    return i - start;
+}
+
 void normal_text(const char *text, size_t size, buffer_t *out)
 {
     view_t view = {text, size};
@@ -264,11 +274,16 @@ void normal_text(const char *text, size_t size, buffer_t *out)
             i += skip;
             continue;
         }
-        /* A carriage return removes the line before it, as on a terminal. */
-        if (text[i] == '\r' && at(view, i + 1) != '\n' && i + 1 < size)
-            out->size = line;
-        else if (text[i] != '\r')
-            buffer_append(out, text + i, 1);
+        /* A carriage return removes the line before it, as on a terminal,
+         * unless the line ends there. */
+        skip = returns(view, i);
+        if (skip) {
+            i += skip;
+            if (i < size && text[i] != '\n')
+                out->size = line;
+            continue;
+        }
+        buffer_append(out, text + i, 1);
         if (text[i] == '\n')
             line = out->size;
         i++;

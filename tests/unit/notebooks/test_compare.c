@@ -26,6 +26,8 @@ static void values_that_vary_between_runs_are_ignored(void **state)
         {"Wall time: 1.2 ms", "Wall time: 800 \xc2\xb5s"},
         {"\033[31mred\033[0m", "red"},
         {"10%\r50%\r100%\n", "100%\n"},
+        {"10%\r\r100%\r\r", "100%"},
+        {"one\r\ntwo\r\r\nthree\r\r\r\n", "one\ntwo\nthree\n"},
         {"0.1234567", "0.1234568"},
         {"1e-05 2.5", "1.0e-05 2.50"},
         {"a   1.0\nb  20.0", "a 1.0\nb 20.0"},
@@ -68,6 +70,7 @@ static void meaningful_differences_count(void **state)
         {"(1.py, line 1)", "(2.py, line 1)"},
         {"nan", "0.0"},
         {"line\nline", "line"},
+        {"1\r\r\n", "2\r\r\n"},
     };
 
     (void) state;
