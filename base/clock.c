@@ -1,6 +1,7 @@
 /* Time, as the rest of the tree wants it. */
 #include "base/clock.h"
 
+#include <stdio.h>
 #include <time.h>
 
 #define LAST_US INT64_C(253402300799999999) /* the end of the year 9999 */
@@ -65,4 +66,21 @@ void clock_iso(int64_t wall_us, char ret_text[CLOCK_ISO_SIZE])
     end = write_digits(end, parts.tm_sec, 2, '.');
     end = write_digits(end, (int) (wall_us % 1000000), 6, 'Z');
     *end = '\0';
+}
+
+bool clock_read_iso(const char *text, int64_t *ret_wall_us)
+{
+    struct tm date = {0};
+    double seconds;
+
+    if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%lf", &date.tm_year, &date.tm_mon,
+               &date.tm_mday, &date.tm_hour, &date.tm_min, &seconds)
+            != 6
+        || !(seconds >= 0 && seconds < 62))
+        return false;
+    date.tm_year -= 1900;
+    date.tm_mon--;
+    *ret_wall_us =
+        (int64_t) timegm(&date) * 1000000 + (int64_t) (seconds * 1e6 + 0.5);
+    return true;
 }

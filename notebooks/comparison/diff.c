@@ -2,6 +2,7 @@
  * they have the same id. So a cell that was added or removed moves no other. */
 #include "notebooks/comparison/diff.h"
 
+#include "base/clock.h"
 #include "notebooks/comparison/lcs.h"
 #include "notebooks/formats/output_list.h"
 
@@ -9,7 +10,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define WORDS_MAX  512 /* of a source, that are looked at */
 #define ALIKE_MIN  500 /* of 1000: less is another cell */
@@ -192,24 +192,6 @@ static json_t *diff_source(const notebook_cell_t *left,
 
 /* ---- cells ---- */
 
-/* Reads "2026-01-02T03:04:05.000006Z" as microseconds; zones are passed over,
- * for a cell's times are of one. */
-static bool read_time(const char *iso, int64_t *ret_us)
-{
-    struct tm date = {0};
-    double seconds;
-
-    if (sscanf(iso, "%4d-%2d-%2dT%2d:%2d:%lf", &date.tm_year, &date.tm_mon,
-               &date.tm_mday, &date.tm_hour, &date.tm_min, &seconds)
-            != 6
-        || !(seconds >= 0 && seconds < 62))
-        return false;
-    date.tm_year -= 1900;
-    date.tm_mon--;
-    *ret_us = (int64_t) timegm(&date) * 1000000 + (int64_t) (seconds * 1e6);
-    return true;
-}
-
 /* Returns the milliseconds between two times of metadata.execution, or NULL;
  * they are the newest that a cell has: whatever ran it last wrote them. */
 static json_t *executed_ms(const notebook_cell_t *cell)
@@ -219,7 +201,7 @@ static json_t *executed_ms(const notebook_cell_t *cell)
     const char *done = text_member(times, "shell.execute_reply");
     int64_t begun_us, done_us;
 
-    if (!read_time(begun, &begun_us) || !read_time(done, &done_us)
+    if (!clock_read_iso(begun, &begun_us) || !clock_read_iso(done, &done_us)
         || done_us < begun_us)
         return NULL;
     return json_real((double) (done_us - begun_us) / 1e3);
