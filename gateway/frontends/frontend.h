@@ -13,6 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The beginning of the name of a client for which the frontend itself sends a
+ * request. No viewer's name begins with it. */
+#define FRONTEND_OWN_CLIENT "rest/"
+
 typedef struct frontend frontend_t;
 
 /* `name` is unique in the gateway ("http"); the management key is read from

@@ -127,20 +127,24 @@ static void write_difference(buffer_t *out, const json_t *difference)
 
 /* --- The state --- */
 
-static void write_gone(buffer_t *out, const json_t *names)
+static void write_gone(buffer_t *out, const json_t *names, size_t more)
 {
-    size_t count = json_array_size(names);
+    size_t listed = json_array_size(names), count = listed + more;
 
-    if (!count)
+    if (!listed && more)
+        buffer_format(out, "; %zu variable%s gone", more, more > 1 ? "s" : "");
+    if (!listed)
         return;
     buffer_text(out, count == 1 ? "; variable" : "; variables");
-    for (size_t i = 0; i < count && i < LOST_MAX; i++) {
+    for (size_t i = 0; i < listed && i < LOST_MAX; i++) {
         const char *name = json_string_value(json_array_get(names, i));
         buffer_text(out, i ? ", " : " ");
         write_name(out, name ? name : "");
     }
-    if (count > LOST_MAX)
-        buffer_format(out, " and %zu more", count - LOST_MAX);
+    if (listed > LOST_MAX)
+        listed = LOST_MAX;
+    if (count > listed)
+        buffer_format(out, " and %zu more", count - listed);
     buffer_text(out, " gone");
 }
 
@@ -161,7 +165,7 @@ static void write_loss(buffer_t *out, const modelview_cell_t *cell)
         write_line(out, text_bytes(loss->cause), CAUSE_MAX);
         buffer_text(out, ")");
     }
-    write_gone(out, loss->names);
+    write_gone(out, loss->names, loss->more);
     buffer_text(out, loss->are_files_kept ? "; files kept" : "; files gone");
 }
 

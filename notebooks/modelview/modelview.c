@@ -2,6 +2,7 @@
  * error is folded before them, so that they get what it leaves. */
 #include "notebooks/modelview/modelview.h"
 
+#include "base/clock.h"
 #include "notebooks/modelview/bundle.h"
 #include "notebooks/modelview/header.h"
 #include "notebooks/modelview/line_cut.h"
@@ -17,6 +18,7 @@
     10800 /* bytes: a client cuts errors at 11,000 letters                     \
            */
 #define TOKENS_MIN  50
+#define MORE_MAX    1000000 /* names that a loss may leave out */
 #define IMAGES_ROOM 16
 
 void modelview_clear(modelview_t *self)
@@ -24,6 +26,22 @@ void modelview_clear(modelview_t *self)
     buffer_reset(&self->text);
     free(self->images);
     *self = (modelview_t){0};
+}
+
+modelview_loss_t modelview_read_loss(const json_t *lost)
+{
+    const json_t *names = json_object_get(lost, "names");
+    const char *at = json_string_value(json_object_get(lost, "at"));
+    json_int_t more = json_integer_value(json_object_get(lost, "more"));
+    modelview_loss_t loss = {
+        .cause = json_string_value(json_object_get(lost, "cause")),
+        .names = json_is_array(names) ? names : NULL,
+        .more = more > 0 && more <= MORE_MAX ? (size_t) more : 0,
+        .are_files_kept = true};
+
+    if (at)
+        (void) clock_read_iso(at, &loss.wall_us);
+    return loss;
 }
 
 static bool is_type(const json_t *output, const char *type)

@@ -41,8 +41,13 @@ typedef struct {
     int64_t wall_us;     /* when; 0: not known */
     const char *cause;   /* borrowed; a part of a sentence; or NULL */
     const json_t *names; /* borrowed; list of the variables; or NULL */
+    size_t more;         /* variables beyond those */
     bool are_files_kept;
 } modelview_loss_t;
+
+/* Returns the loss that a session reports as {"cause","at","names","more"},
+ * borrowed from there. Members of another type are left out. */
+modelview_loss_t modelview_read_loss(const json_t *lost);
 
 /* A cell and what came of it. Whatever is borrowed must live as long as the
  * view that is made from it. */

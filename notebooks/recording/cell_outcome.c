@@ -15,12 +15,31 @@ void cell_outcome_clear(cell_outcome_t *self)
     json_decref(self->outputs);
     json_decref(self->reply);
     json_decref(self->metadata);
+    json_decref(self->lost);
     *self = (cell_outcome_t){0};
 }
 
 static json_t *parse(bytes_t part)
 {
     return part.size ? json_tree_load(part.bytes, part.size, NULL) : NULL;
+}
+
+/* Takes the loss from a record that the gateway has made. A kernel reports
+ * none.
+ */
+static void take_loss(cell_outcome_t *self, const journal_record_t *record)
+{
+    json_auto_t *metadata = NULL;
+    json_t *lost;
+
+    if (record->kernel_seq)
+        return;
+    metadata = parse(record->metadata);
+    lost = json_object_get(json_object_get(metadata, "hearth"), "lost");
+    if (!json_is_object(lost))
+        return;
+    json_decref(self->lost);
+    self->lost = json_incref(lost);
 }
 
 static void add_record(cell_outcome_t *self, output_list_t *outputs,
@@ -32,6 +51,7 @@ static void add_record(cell_outcome_t *self, output_list_t *outputs,
         self->reply = json_incref(content);
         self->metadata = parse(record->metadata);
         self->ended_us = record->wall_us;
+        take_loss(self, record);
     } else if (record->kind == JOURNAL_GAP) {
         output_list_add_gap(
             outputs, json_integer_value(json_object_get(content, "records")),
@@ -39,6 +59,7 @@ static void add_record(cell_outcome_t *self, output_list_t *outputs,
     } else if (record->kind == JOURNAL_EVENT
                && strcmp(record->type, "execute_input") == 0) {
         self->began_us = record->wall_us;
+        take_loss(self, record);
         self->count =
             json_integer_value(json_object_get(content, "execution_count"));
     } else if (record->kind == JOURNAL_EVENT) {

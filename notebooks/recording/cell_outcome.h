@@ -14,6 +14,8 @@ typedef struct {
     json_t *outputs;  /* owned; list of nbformat 4 outputs */
     json_t *reply;    /* owned; its content, NULL without one */
     json_t *metadata; /* owned; of the reply, NULL without one */
+    json_t *lost;     /* owned; the loss of variables that its client got with
+                         it, {"cause","at","names","more"}; or NULL */
     int64_t began_us; /* wall clock; when it began, 0: it has not */
     int64_t ended_us; /* of its reply; 0: it has none */
     long long count;  /* its number, as in Out[N]; 0: none yet */

@@ -50,20 +50,32 @@ static json_t *sorted_names(json_t *names)
     return list;
 }
 
-static void on_end(kernel_losses_t *self, const journal_record_t *record)
+void kernel_losses_end(kernel_losses_t *self, int64_t wall_us,
+                       const char *detail, bool is_in_cell)
 {
-    json_auto_t *content = parse(record->content);
-    const char *detail = text_member(content, "detail");
-
     clear_loss(&self->loss);
-    self->loss.seq = record->seq;
-    self->loss.wall_us = record->wall_us;
-    self->loss.cause = self->is_in_cell && self->cell > 0
+    self->loss.wall_us = wall_us;
+    self->loss.cause = is_in_cell && self->cell > 0
                            ? mem_format("%s, in cell %lld", detail, self->cell)
                            : mem_text(detail);
     self->loss.names = sorted_names(self->names);
     json_object_clear(self->names);
     self->is_in_cell = false;
+}
+
+/* A kernel that was never ready had no variables, so the loss before it stays.
+ */
+static void on_end(kernel_losses_t *self, const journal_record_t *record)
+{
+    json_auto_t *content = NULL;
+
+    if (!self->was_ready)
+        return;
+    self->was_ready = false;
+    content = parse(record->content);
+    kernel_losses_end(self, record->wall_us, text_member(content, "detail"),
+                      self->is_in_cell);
+    self->loss.seq = record->seq;
 }
 
 /* A revival has run the cells again; what it names as missing is lost. */
@@ -81,6 +93,13 @@ static void on_revived(kernel_losses_t *self, const journal_record_t *record)
     self->loss.names = json_incref(missing);
 }
 
+static void on_ready(kernel_losses_t *self, const journal_record_t *record)
+{
+    self->was_ready = true;
+    if (self->loss.seq && !self->loss.fresh_seq && !self->is_reviving)
+        self->loss.fresh_seq = record->seq;
+}
+
 static void on_state(kernel_losses_t *self, const journal_record_t *record)
 {
     if (strcmp(record->type, "gone") == 0
@@ -90,9 +109,8 @@ static void on_state(kernel_losses_t *self, const journal_record_t *record)
         self->is_reviving = true;
     else if (strcmp(record->type, "revived") == 0)
         on_revived(self, record);
-    else if (strcmp(record->type, "ready") == 0 && self->loss.seq
-             && !self->loss.fresh_seq && !self->is_reviving)
-        self->loss.fresh_seq = record->seq;
+    else if (strcmp(record->type, "ready") == 0)
+        on_ready(self, record);
 }
 
 static void on_reply(kernel_losses_t *self, const journal_record_t *record)
@@ -102,7 +120,7 @@ static void on_reply(kernel_losses_t *self, const journal_record_t *record)
 
     if (!self->names)
         self->names = json_object();
-    if (record->metadata.size > 2) {
+    if (record->kernel_seq || (own && !json_object_get(own, "lost"))) {
         variable_names_apply(self->names, json_object_get(own, "namespace"));
         self->is_in_cell = false;
         return;

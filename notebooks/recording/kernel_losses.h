@@ -24,6 +24,7 @@ typedef struct {
     kernel_loss_t loss; /* the last one */
     json_t *names;      /* owned; variables of the kernel, by name */
     long long cell;     /* number of the last cell that began; 0: none */
+    bool was_ready;     /* the kernel */
     bool is_in_cell;    /* the last reply says that the kernel died in it */
     bool is_reviving;   /* the next kernel gets the variables back */
 } kernel_losses_t;
@@ -31,6 +32,10 @@ typedef struct {
 void kernel_losses_clear(kernel_losses_t *self);
 #define cleanup_kernel_losses CLEANUP(kernel_losses_clear)
 
+/* Takes an end of the kernel that the journal does not have yet, in the cell
+ * that began last or between two. */
+void kernel_losses_end(kernel_losses_t *self, int64_t wall_us,
+                       const char *detail, bool is_in_cell);
 /* Takes a record; those that say nothing about variables are ignored. */
 void kernel_losses_add(kernel_losses_t *self, const journal_record_t *record);
 

@@ -268,6 +268,7 @@ static void make_parts(session_t *self, session_spec_t *spec)
     self->processes = processes_new();
     self->limits.monitor = resource_monitor_new(spec);
     self->audit = audit_events_new(spec);
+    self->losses = loss_notice_new();
     self->start.seed = seed_runner_new(spec);
     self->start.revival = revive_new();
     self->tools.providers = tool_providers_new(spec->times.tool_grace_ms);
@@ -296,6 +297,7 @@ static void destroy_parts(session_t *self)
     revive_destroy(&self->start.revival);
     seed_runner_destroy(&self->start.seed);
     audit_events_destroy(&self->audit);
+    loss_notice_destroy(&self->losses);
     resource_monitor_destroy(&self->limits.monitor);
     request_queue_destroy(&self->requests);
     kernel_link_destroy(&self->link);

@@ -103,9 +103,9 @@ kernel_client_event_t kernel_client_read(const message_t *message,
     return kind(channel, message_type(message), content);
 }
 
-json_t *kernel_client_figures(const message_t *reply)
+json_t *kernel_client_figures(const message_t *message)
 {
-    bytes_t text = message_metadata(reply);
+    bytes_t text = message_metadata(message);
     json_auto_t *metadata = json_tree_load(text.bytes, text.size, NULL);
 
     return json_incref(json_object_get(metadata, "hearth"));

@@ -36,9 +36,9 @@ typedef enum {
 kernel_client_event_t kernel_client_read(const message_t *message,
                                          channel_t channel, const char *request,
                                          json_t **ret_content);
-/* Returns hearth's own metadata of a reply, NULL if there are none. The caller
- * owns them. */
-json_t *kernel_client_figures(const message_t *reply);
+/* Returns hearth's own metadata of a message, NULL if there are none. The
+ * caller owns them. */
+json_t *kernel_client_figures(const message_t *message);
 
 /* Gives SIGINT, SIGTERM and SIGHUP to the handler, without SA_RESTART: a wait
  * ends with EINTR. */

@@ -1,5 +1,5 @@
-/* See model_view.h. A command runs one cell and does not know the ones before
- * it, so it reports a loss of variables only for its own cell. */
+/* See model_view.h. A session that is gone reports its end in the reply alone.
+ */
 #include "gateway/cli/client/model_view.h"
 
 #include "gateway/cli/client/management_client.h"
@@ -21,13 +21,21 @@ static modelview_status_t status_of(const json_t *reply, gateway_exit_t status)
     return MODELVIEW_ERROR;
 }
 
+/* Returns the loss that ended the cell, if the session has not said more. */
+static modelview_loss_t end_of(const json_t *reply)
+{
+    return (modelview_loss_t){.cause = member_text(reply, "evalue"),
+                              .are_files_kept = true};
+}
+
 void model_view_print(const char *session, const json_t *outputs,
-                      const json_t *reply, const json_t *figures,
-                      int64_t duration_ms, gateway_exit_t status)
+                      const model_view_said_t *said, int64_t duration_ms,
+                      gateway_exit_t status)
 {
     cleanup_modelview modelview_t view;
-    modelview_loss_t loss = {.cause = member_text(reply, "evalue"),
-                             .are_files_kept = true};
+    const json_t *reply = said->reply;
+    modelview_loss_t loss =
+        said->lost ? modelview_read_loss(said->lost) : end_of(reply);
     modelview_cell_t cell = {
         .status = status_of(reply, status),
         .cell = json_integer_value(json_object_get(reply, "execution_count")),
@@ -35,10 +43,10 @@ void model_view_print(const char *session, const json_t *outputs,
         .reading = {.way = READ_HINT_COMMAND, .session = session},
         .outputs = outputs,
         .reply = reply,
-        .namespace = json_object_get(figures, "namespace"),
+        .namespace = json_object_get(said->figures, "namespace"),
     };
 
-    if (cell.status == MODELVIEW_LOST)
+    if (said->lost || cell.status == MODELVIEW_LOST)
         cell.loss = &loss;
     modelview_make(&cell, &view);
     printf("%s\n", (const char *) view.text.data);

@@ -7,12 +7,18 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* Prints the view of a cell on standard output. `reply` is the content of its
- * reply, NULL without one, and `figures` what the gateway says about it there.
- * `duration_ms` is negative if the cell was not sent; `status` is the command's
- * own. */
+/* A cell's report from the gateway. */
+typedef struct {
+    const json_t *reply;   /* borrowed; content of its reply, or NULL */
+    const json_t *figures; /* borrowed; hearth's metadata there, or NULL */
+    const json_t *lost;    /* borrowed; the loss of variables that the session
+                              reports with the cell, or NULL */
+} model_view_said_t;
+
+/* Prints the view of a cell on standard output. `duration_ms` is negative if
+ * the cell was not sent; `status` is the command's own. */
 void model_view_print(const char *session, const json_t *outputs,
-                      const json_t *reply, const json_t *figures,
-                      int64_t duration_ms, gateway_exit_t status);
+                      const model_view_said_t *said, int64_t duration_ms,
+                      gateway_exit_t status);
 
 #endif

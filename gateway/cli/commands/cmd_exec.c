@@ -39,6 +39,7 @@ typedef struct {
     json_t *figures;       /* owned; hearth's members of the reply's metadata,
                               or NULL */
     json_t *revived;       /* owned; that the session was revived, or NULL */
+    json_t *lost;          /* owned; the variables that were lost, or NULL */
     json_t *question;      /* owned; an input_request that is not shown yet */
     int64_t started;       /* monotonic ms */
     int64_t heard;         /* the last message */
@@ -73,6 +74,7 @@ static bool is_to_end(void)
 static void run_clear(execution_t *self)
 {
     json_decref(self->question);
+    json_decref(self->lost);
     json_decref(self->revived);
     json_decref(self->figures);
     json_decref(self->reply);
@@ -171,6 +173,8 @@ static gateway_exit_t send_code(execution_t *self, const buffer_t *code,
         json_object_set_new(hearth, "view", json_string("model"));
         json_object_set_new(hearth, "namespace", json_true());
     }
+    if (self->is_for_model || self->is_json)
+        json_object_set_new(hearth, "reader", json_string("exec"));
     if (time_limit > 0)
         json_object_set_new(hearth, "time_limit", json_seconds(time_limit));
     content =
@@ -219,6 +223,17 @@ static void send_answer(execution_t *self)
         finish(self, GATEWAY_EXIT_FAILED, fault.text);
 }
 
+/* Keeps the loss of variables that the session reports in a message. */
+static void read_loss(execution_t *self, const json_t *figures)
+{
+    json_t *lost = json_object_get(figures, "lost");
+
+    if (!json_is_object(lost))
+        return;
+    json_decref(self->lost);
+    self->lost = json_incref(lost);
+}
+
 /* Includes that the session was gone meanwhile and has lost its variables. */
 static void read_figures(execution_t *self, const message_t *message)
 {
@@ -226,11 +241,19 @@ static void read_figures(execution_t *self, const message_t *message)
 
     json_decref(self->figures);
     self->figures = kernel_client_figures(message);
+    read_loss(self, self->figures);
     revived = json_object_get(self->figures, "revived");
     if (!json_is_object(revived))
         return;
     json_decref(self->revived);
     self->revived = json_incref(revived);
+}
+
+static void on_input(execution_t *self, const message_t *message)
+{
+    json_auto_t *figures = kernel_client_figures(message);
+
+    read_loss(self, figures);
 }
 
 static void on_message(execution_t *self, channel_t channel,
@@ -252,6 +275,9 @@ static void on_message(execution_t *self, channel_t channel,
         self->question = json_incref(content);
     } else if (what == KERNEL_CLIENT_IDLE) {
         self->is_idle = true;
+    } else if (what == KERNEL_CLIENT_OUTPUT
+               && strcmp(message_type(message), "execute_input") == 0) {
+        on_input(self, message);
     } else if (what == KERNEL_CLIENT_OUTPUT
                && !output_printer_add(self->outputs, message_type(message),
                                       content)) {
@@ -447,6 +473,8 @@ static void print_document(execution_t *self, const char *id,
     }
     if (self->revived)
         json_object_set(document, "revived", self->revived);
+    if (self->lost)
+        json_object_set(document, "lost", self->lost);
     json_print(document);
 }
 
@@ -454,9 +482,11 @@ static void print_view(execution_t *self, const char *id, gateway_exit_t status)
 {
     json_auto_t *outputs = take_outputs(self);
 
-    model_view_print(id, outputs, self->reply, self->figures,
-                     self->started ? clock_monotonic_ms() - self->started : -1,
-                     status);
+    model_view_print(
+        id, outputs,
+        &(model_view_said_t){
+            .reply = self->reply, .figures = self->figures, .lost = self->lost},
+        self->started ? clock_monotonic_ms() - self->started : -1, status);
 }
 
 /* Prints the document or the view that was asked for, if any. */

@@ -16,6 +16,21 @@
 
 #define QUEUE_RETRY_S 1 /* Retry-After when the queue is full */
 
+/* Sets what the metadata say about the view. Only a view shows a loss of
+ * variables, and only the token of the request names its reader. */
+static void set_metadata(const exchange_t *exchange, bool is_for_model,
+                         execute_wish_t *wish)
+{
+    json_t *metadata = json_object_get(wish->body, "metadata");
+
+    if (is_for_model)
+        json_object_set_new(
+            wish->body, "metadata",
+            view_json_metadata(execute_wish_metadata(wish), exchange->who));
+    else
+        json_object_del(json_object_get(metadata, "hearth"), "reader");
+}
+
 /* Reads what the client wants; false if it was answered with what is wrong. */
 static bool read_wish(exchange_t *exchange, execute_wish_t *ret_wish)
 {
@@ -33,10 +48,7 @@ static bool read_wish(exchange_t *exchange, execute_wish_t *ret_wish)
         exchange_fail(exchange, 400, "%s", fault.text);
         return false;
     }
-    if (is_for_model)
-        json_object_set_new(
-            ret_wish->body, "metadata",
-            view_json_metadata(execute_wish_metadata(ret_wish)));
+    set_metadata(exchange, is_for_model, ret_wish);
     return true;
 }
 

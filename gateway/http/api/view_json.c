@@ -101,7 +101,7 @@ json_t *view_json(const execution_view_t *view)
     return json;
 }
 
-json_t *view_json_metadata(const json_t *metadata)
+json_t *view_json_metadata(const json_t *metadata, const char *reader)
 {
     json_t *copy =
         json_is_object(metadata) ? json_deep_copy(metadata) : json_object();
@@ -112,5 +112,6 @@ json_t *view_json_metadata(const json_t *metadata)
         json_object_set_new(copy, "hearth", own);
     }
     json_object_set_new(own, "view", json_string("model"));
+    json_object_set_new(own, "reader", json_string(reader));
     return copy;
 }

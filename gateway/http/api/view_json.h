@@ -19,7 +19,8 @@ bool view_json_read_options(exchange_t *exchange,
 json_t *view_json(const execution_view_t *view);
 
 /* Sets in a request's metadata, which may be NULL, that the kernel shall make
- * forms for models too. Returns it, owned by the caller. */
-json_t *view_json_metadata(const json_t *metadata);
+ * forms for models too. `reader` wants to learn of losses. Returns the
+ * metadata, owned by the caller. */
+json_t *view_json_metadata(const json_t *metadata, const char *reader);
 
 #endif

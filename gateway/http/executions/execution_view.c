@@ -55,66 +55,30 @@ static modelview_status_t status_of(const execution_t *run, const json_t *reply)
 
 /* --- The loss of variables --- */
 
-/* Returns true if the views of this execution report the loss: it is the first
- * that began after the loss, or the kernel ended during it. */
-static bool is_first_after_loss(executions_t *runs, const execution_t *run,
-                                modelview_status_t status)
+/* Returns the loss that the session has reported with the cell, or that ended
+ * it: a session that is gone reports it in its reply's text. The caller owns
+ * it. NULL if there is none. */
+static json_t *loss_of(const cell_outcome_t *outcome, modelview_status_t status)
 {
-    const kernel_loss_t *loss = &runs->losses.loss;
-    bool is_after = loss->fresh_seq && run->begun_seq > loss->fresh_seq;
-    bool is_hit =
-        status == MODELVIEW_LOST && loss->seq && loss->seq > run->begun_seq;
-
-    if (!is_after && !is_hit)
-        return false;
-    if (runs->reported_seq == loss->seq && runs->reported_run != run->number)
-        return is_hit;
-    if (run->state == EXECUTION_DONE) {
-        runs->reported_seq = loss->seq;
-        runs->reported_run = run->number;
-    }
-    return true;
-}
-
-/* Returns the loss. Until the journal has the end of the kernel, the reason is
- * the reply's text. */
-static modelview_loss_t loss_of(executions_t *runs, const json_t *reply,
-                                bool is_known)
-{
-    const kernel_loss_t *loss = &runs->losses.loss;
-
-    if (!is_known)
-        return (modelview_loss_t){.cause = text_member(reply, "evalue"),
-                                  .are_files_kept = true};
-    return (modelview_loss_t){.wall_us = loss->wall_us,
-                              .cause = loss->cause,
-                              .names = loss->names,
-                              .are_files_kept = true};
-}
-
-/* Returns the loss for programs, for the caller. */
-static json_t *loss_json(const modelview_loss_t *loss)
-{
-    json_t *json =
-        json_pack("{s:s,s:o}", "cause", loss->cause ? loss->cause : "", "lost",
-                  loss->names ? json_deep_copy(loss->names) : json_array());
-    char at[CLOCK_ISO_SIZE];
-
-    if (loss->wall_us) {
-        clock_iso(loss->wall_us, at);
-        json_object_set_new(json, "at", json_string(at));
-    }
-    return json;
+    if (outcome->lost)
+        return json_incref(outcome->lost);
+    if (status != MODELVIEW_LOST)
+        return NULL;
+    return json_pack("{s:s}", "cause", text_member(outcome->reply, "evalue"));
 }
 
 json_t *execution_view_state(const execution_view_t *self)
 {
-    json_t *state = json_pack("{s:b}", "kept", self->loss == NULL);
+    static const char *const members[] = {"cause", "at", "more"};
+    json_t *names = json_object_get(self->loss, "names");
+    json_t *state = json_pack("{s:b,s:o}", "kept", self->loss == NULL, "lost",
+                              names ? json_incref(names) : json_array());
 
-    if (self->loss)
-        json_object_update(state, self->loss);
-    else
-        json_object_set_new(state, "lost", json_array());
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        json_t *value = json_object_get(self->loss, members[i]);
+        if (value)
+            json_object_set(state, members[i], value);
+    }
     return state;
 }
 
@@ -137,7 +101,7 @@ static void take(execution_view_t *self, cell_outcome_t *outcome)
     self->duration_us = duration_of(outcome);
 }
 
-int execution_view_make(const http_t *http, executions_t *runs,
+int execution_view_make(const http_t *http, const executions_t *runs,
                         const execution_t *run,
                         const execution_view_options_t *options,
                         execution_view_t *ret_view)
@@ -146,18 +110,17 @@ int execution_view_make(const http_t *http, executions_t *runs,
     execution_view_t self = {0};
     modelview_cell_t cell;
     modelview_loss_t loss;
-    bool is_reported;
 
     if (run->state == EXECUTION_REFUSED)
         outcome.reply = json_incref(run->refusal);
     else if (run->number
              && execution_outcome_read(http, runs, run, &outcome) < 0)
         return -ENOENT;
+    self.status = status_of(run, outcome.reply);
+    self.loss = loss_of(&outcome, self.status);
+    loss = modelview_read_loss(self.loss);
     take(&self, &outcome);
     cell_outcome_add_pages(self.outputs, self.reply);
-    self.status = status_of(run, self.reply);
-    is_reported = is_first_after_loss(runs, run, self.status);
-    loss = loss_of(runs, self.reply, is_reported);
     cell = (modelview_cell_t){
         .status = self.status,
         .cell = self.cell,
@@ -168,11 +131,10 @@ int execution_view_make(const http_t *http, executions_t *runs,
         .reply = self.reply,
         .namespace = json_object_get(json_object_get(self.metadata, "hearth"),
                                      "namespace"),
-        .loss = is_reported || self.status == MODELVIEW_LOST ? &loss : NULL,
+        .loss = self.loss ? &loss : NULL,
         .hint = run->state < EXECUTION_DONE ? options->hint : NULL,
         .tokens_max = options->tokens_max};
     modelview_make(&cell, &self.view);
-    self.loss = cell.loss ? loss_json(cell.loss) : NULL;
     *ret_view = self;
     return 0;
 }

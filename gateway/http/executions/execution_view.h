@@ -1,6 +1,6 @@
 /* Shows a run of executions.h as a language model reads it, in any state, and
  * more of an output by its reference. A loss of variables is part of the views
- * of the first run after it. */
+ * of the run with which the session has reported it. */
 #ifndef HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTION_VIEW_H
 #define HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTION_VIEW_H
 
@@ -22,7 +22,8 @@ typedef struct {
     json_t *reply;       /* owned; content of the reply, NULL without one */
     json_t *metadata;    /* owned; of the reply; "hearth" has "namespace" */
     int64_t duration_us; /* that it took, or takes so far; < 0: unknown */
-    json_t *loss; /* owned; {"cause","lost","at"} that is reported, or NULL */
+    json_t *loss; /* owned; {"cause","at","names","more"} that is reported; or
+                     NULL */
 } execution_view_t;
 
 void execution_view_clear(execution_view_t *self);
@@ -30,13 +31,13 @@ void execution_view_clear(execution_view_t *self);
 
 /* Makes the view of a run. Returns -ENOENT if the outputs of a run that is done
  * are no longer kept. */
-int execution_view_make(const http_t *http, executions_t *runs,
+int execution_view_make(const http_t *http, const executions_t *runs,
                         const execution_t *run,
                         const execution_view_options_t *options,
                         execution_view_t *ret_view);
 
-/* Returns {"kept","lost"} for programs, owned by the caller; "cause" and "at"
- * (if it is known) follow a loss. */
+/* Returns {"kept","lost"} for programs, owned by the caller; "cause", "at" (if
+ * it is known) and "more" (names that were left out) follow a loss. */
 json_t *execution_view_state(const execution_view_t *self);
 
 /* Appends the part of an output to *out, or a sentence that says why there is

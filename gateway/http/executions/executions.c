@@ -27,7 +27,6 @@ static void destroy_runs(void **self_p)
 
     zlistx_destroy(&self->open);
     zhashx_destroy(&self->table);
-    kernel_losses_clear(&self->losses);
     free(self->cells);
     free(self->folder);
     free(self);
@@ -187,7 +186,6 @@ static void on_record(executions_t *self, const journal_reader_t *reader,
     bool is_begun = record->kind == JOURNAL_EVENT
                     && strcmp(record->type, "execute_input") == 0;
 
-    kernel_losses_add(&self->losses, record);
     if (record->kind == JOURNAL_REQUEST) {
         on_request(self, reader, record);
         return;
@@ -199,8 +197,6 @@ static void on_record(executions_t *self, const journal_reader_t *reader,
     if (!run)
         return;
     run->changed_us = record->wall_us;
-    if (is_begun)
-        run->begun_seq = record->seq;
     if (record->kind == JOURNAL_REPLY) {
         run->state = EXECUTION_DONE;
         zlistx_detach_cur(self->open);

@@ -8,11 +8,10 @@
 #include "base/uuid.h"
 #include "gateway/http/core/http.h"
 #include "notebooks/journal/writer.h"
-#include "notebooks/recording/kernel_losses.h"
 
 #define EXECUTION_ID_SIZE     (UUID_SIZE + 1)
 #define EXECUTION_DIGEST_SIZE 16
-#define EXECUTION_CLIENT      "rest/" /* and the id: its name as a client */
+#define EXECUTION_CLIENT      FRONTEND_OWN_CLIENT /* and the id: its name */
 
 typedef enum {
     EXECUTION_SENT,    /* not in the journal yet */
@@ -27,7 +26,6 @@ typedef struct {
     char id[EXECUTION_ID_SIZE];
     execution_state_t state;
     uint64_t number;     /* the request's number; 0: not known yet */
-    uint64_t begun_seq;  /* journal number of its execute_input; 0: none yet */
     journal_mark_t mark; /* position of its record */
     uint8_t digest[EXECUTION_DIGEST_SIZE]; /* of its code */
     int64_t sent_us;                       /* wall clock; of its request */
@@ -60,9 +58,6 @@ typedef struct {
     int64_t used;             /* monotonic ms */
     executions_cell_t *cells; /* owned; the newest last */
     size_t cell_count;        /* of them */
-    kernel_losses_t losses;   /* owned; of the session's variables */
-    uint64_t reported_seq;    /* the last loss that a view has reported */
-    uint64_t reported_run;    /* number of the execution whose view it was */
 } executions_t;
 
 zhashx_t *executions_table_new(void);

@@ -159,6 +159,8 @@ static int begin_gone(session_t *self)
     const session_spec_t *spec = self->spec;
 
     session_state_step(self->state, STATE_ON_FIND_GONE);
+    if (recovery_misses_end(self->recovery))
+        termination_note_lost(self);
     termination_keep_tombstone(self, deadlines_left(spec->times.gone_keep_ms,
                                                     spec->end.ended_us,
                                                     clock_wall_us()));
@@ -320,6 +322,7 @@ static session_t *session_new(zsock_t *pipe, session_spec_t *spec)
     self->processes = processes_new();
     self->limits.monitor = resource_monitor_new(spec);
     self->audit = audit_events_new(spec);
+    self->losses = loss_notice_new();
     self->start.seed = seed_runner_new(spec);
     self->start.revival = revive_new();
     self->tools.providers = tool_providers_new(spec->times.tool_grace_ms);
@@ -351,6 +354,7 @@ static void session_destroy(session_t **self_p)
     processes_destroy(&self->processes);
     resource_monitor_destroy(&self->limits.monitor);
     audit_events_destroy(&self->audit);
+    loss_notice_destroy(&self->losses);
     request_queue_destroy(&self->requests);
     zloop_destroy(&self->loop);
     holder_destroy(&self->holder);

@@ -9,6 +9,7 @@
 #include "gateway/session/core/escalation.h"
 #include "gateway/session/core/flow_control.h"
 #include "gateway/session/core/local_replies.h"
+#include "gateway/session/core/loss_report.h"
 #include "gateway/session/core/monitoring.h"
 #include "gateway/session/core/persist.h"
 #include "gateway/session/core/replies.h"
@@ -24,12 +25,15 @@
 static int publish_input(session_t *self, const request_t *request,
                          fault_t *fault)
 {
-    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    cleanup_buffer buffer_t out = BUFFER_EMPTY, metadata = BUFFER_EMPTY;
+    bool has_loss = loss_report_write(self, request, &metadata);
     publisher_event_t event = {
         .type = "execute_input",
         .request = request->number,
         .parent = message_header(request->message),
+        .metadata = buffer_bytes(&metadata),
     };
+    int r;
 
     jspan_write_begin(&out);
     jspan_write_raw(&out, "code",
@@ -38,7 +42,10 @@ static int publish_input(session_t *self, const request_t *request,
                         request_queue_next_count(self->requests));
     jspan_write_end(&out);
     event.content = buffer_bytes(&out);
-    return publisher_event(self->publisher, &event, fault);
+    r = publisher_event(self->publisher, &event, fault);
+    if (r == 0 && has_loss)
+        loss_report_note(self, request);
+    return r;
 }
 
 /* Writes the request's metadata with the message's header in it, for widgets

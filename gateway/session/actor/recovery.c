@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "gateway/session/actor/dispatch.h"
+#include "gateway/session/core/loss_report.h"
 #include "gateway/session/core/replies.h"
 #include "gateway/session/processes/process_control.h"
 #include "gateway/session/processes/process_records.h"
@@ -44,6 +45,7 @@ struct recovery {
     bool is_leaving;      /* another gateway was asked to end the kernel, and
                              has not ended it */
     uint64_t left_number; /* the last request that was that kernel's */
+    bool is_open;         /* a kernel was ready, and its end is not recorded */
     uint64_t kernel_seq;  /* the last event of the kernel in the journal */
     request_queue_input_t input; /* the input that was asked for last, ... */
     uint64_t asking;             /* ... and the number of the request */
@@ -153,7 +155,10 @@ static void on_state(session_t *self, const journal_record_t *record)
         unlogged_replies_read(record->content, drop_pending, self);
     } else if (strcmp(record->type, "leaving") == 0) {
         on_leaving(self, record);
+    } else if (strcmp(record->type, "gone") == 0) {
+        self->recovery->is_open = false;
     } else if (strcmp(record->type, "ready") == 0) {
+        self->recovery->is_open = true;
         buffer_clear(&self->info);
         buffer_append(&self->info, record->content.bytes, record->content.size);
         /* A kernel that was asked to leave may send READY before it does. A
@@ -165,6 +170,7 @@ static void on_state(session_t *self, const journal_record_t *record)
                || strcmp(record->type, "restart") == 0
                || strcmp(record->type, "reviving") == 0) {
         /* A fresh kernel counts its events from one. */
+        self->recovery->is_open = false;
         buffer_clear(&self->info);
         self->recovery->kernel_seq = 0;
         request_queue_set_next_count(self->requests, 1);
@@ -187,6 +193,7 @@ static void on_record(session_t *self, const journal_record_t *record)
     request_t *request;
 
     tool_recovery_take(self, record);
+    loss_report_recall(self, record);
     switch (record->kind) {
     case JOURNAL_REQUEST:
         on_request(self, record);
@@ -277,6 +284,11 @@ void recovery_refuse_old(session_t *self)
 {
     replies_fail_for_end(self, self->recovery->left_number);
     self->recovery->left_number = 0;
+}
+
+bool recovery_misses_end(const recovery_t *self)
+{
+    return self->is_open;
 }
 
 bool recovery_is_leaving(const recovery_t *self)

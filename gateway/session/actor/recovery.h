@@ -12,6 +12,8 @@ typedef struct recovery recovery_t;
  * and makes the session's recovery_t. */
 int recovery_read(session_t *self, fault_t *fault);
 void recovery_destroy(recovery_t **self_p);
+/* Returns true if the journal has a kernel that was ready, and not its end. */
+bool recovery_misses_end(const recovery_t *self);
 /* Returns true if the other gateway was asked to end the kernel, and has not
  * ended it. */
 bool recovery_is_leaving(const recovery_t *self);

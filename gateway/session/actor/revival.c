@@ -49,7 +49,9 @@ int revival_report(session_t *self, const char *report, fault_t *fault)
 {
     int r = publisher_note(self->publisher, "revived", 0, report, fault);
 
-    if (r == 0)
-        revive_keep(self->start.revival, text_bytes(report));
-    return r;
+    if (r < 0)
+        return r;
+    revive_keep(self->start.revival, text_bytes(report));
+    loss_notice_change(self->losses);
+    return 0;
 }

@@ -9,6 +9,7 @@
 #include "gateway/session/core/announce.h"
 #include "gateway/session/core/deletion.h"
 #include "gateway/session/core/escalation.h"
+#include "gateway/session/core/loss_report.h"
 #include "gateway/session/core/monitoring.h"
 #include "gateway/session/core/persist.h"
 #include "gateway/session/core/replies.h"
@@ -67,18 +68,37 @@ void termination_keep_tombstone(session_t *self, int64_t keep_ms)
     journal_rest(self->journal);
 }
 
-static void note(session_t *self, const char *type)
+/* Notes the end of the kernel, by which its variables are lost; takes what is
+ * known of it. */
+static void note_end(session_t *self, const char *type, json_t *known)
 {
-    const kernel_end_t *end = kernel_link_end(self->link);
-    json_auto_t *object = json_pack(
-        "{s:s,s:s,s:I,s:I}", "reason", end_reason_name(self->cause.reason),
-        "detail", self->cause.detail, "cpu_ms", (json_int_t) end->cpu_ms,
-        "maxrss_kib", (json_int_t) end->maxrss_kib);
+    json_auto_t *object = known;
     cleanup_free char *text = json_dumps(object, JSON_COMPACT);
     fault_t fault;
 
     if (publisher_note(self->publisher, type, 0, text, &fault) < 0)
         log_error("session=%s journal: %s", self->spec->id, fault.text);
+    loss_report_end(self);
+}
+
+static void note(session_t *self, const char *type)
+{
+    const kernel_end_t *end = kernel_link_end(self->link);
+
+    note_end(self, type,
+             json_pack("{s:s,s:s,s:I,s:I}", "reason",
+                       end_reason_name(self->cause.reason), "detail",
+                       self->cause.detail, "cpu_ms", (json_int_t) end->cpu_ms,
+                       "maxrss_kib", (json_int_t) end->maxrss_kib));
+}
+
+void termination_note_lost(session_t *self)
+{
+    const session_spec_t *spec = self->spec;
+
+    note_end(self, "gone",
+             json_pack("{s:s,s:s}", "reason", spec->end.reason, "detail",
+                       spec->end.detail ? spec->end.detail : ""));
 }
 
 /* Removes the sockets of the kernel, at which no process listens any more. */

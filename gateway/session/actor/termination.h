@@ -14,6 +14,9 @@ void termination_finish(session_t *self);
 void termination_relaunch(session_t *self);
 /* Reads the launch's report: a fault, or nothing if all went well. */
 void termination_read_status(session_t *self);
+/* Notes the end that the tombstone has and the journal has not: no gateway was
+ * there. */
+void termination_note_lost(session_t *self);
 /* Answers clients as a tombstone for `keep_ms`. */
 void termination_keep_tombstone(session_t *self, int64_t keep_ms);
 

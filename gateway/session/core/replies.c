@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "gateway/config/session_gone.h"
+#include "gateway/session/core/loss_report.h"
 #include "gateway/session/core/stop.h"
 #include "gateway/session/lifecycle/deadlines.h"
 #include "gateway/session/requests/error_reply.h"
@@ -43,17 +44,16 @@ static void publish_error(session_t *self, const request_t *request,
 /* Sends a reply, whether or not the journal can be written. Returns true if the
  * journal has it. */
 static bool reply_anyway(session_t *self, const request_t *request,
-                         bytes_t content)
+                         bytes_t metadata, bytes_t content)
 {
     fault_t fault;
 
-    if (publisher_reply(self->publisher, request, 0, (bytes_t){0}, content,
-                        &fault)
+    if (publisher_reply(self->publisher, request, 0, metadata, content, &fault)
         == 0)
         return true;
     log_warning("session=%s reply not journaled: %s", self->spec->id,
                 fault.text);
-    publisher_send_reply(self->publisher, request, (bytes_t){0}, content);
+    publisher_send_reply(self->publisher, request, metadata, content);
     return false;
 }
 
@@ -62,7 +62,7 @@ static bool reply_anyway(session_t *self, const request_t *request,
 static bool fail(session_t *self, request_t *request, const char *ename,
                  const char *evalue)
 {
-    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    cleanup_buffer buffer_t content = BUFFER_EMPTY, metadata = BUFFER_EMPTY;
     bool is_journaled;
 
     if (request->is_answered)
@@ -71,7 +71,9 @@ static bool fail(session_t *self, request_t *request, const char *ename,
     if (request->is_execute && !request->silent)
         publish_error(self, request, ename, evalue);
     error_reply_write(request, last_count(self), ename, evalue, &content);
-    is_journaled = reply_anyway(self, request, buffer_bytes(&content));
+    loss_report_write_foreseen(self, request, &metadata);
+    is_journaled = reply_anyway(self, request, buffer_bytes(&metadata),
+                                buffer_bytes(&content));
     request->is_journaled &= is_journaled;
     publisher_turn(self->publisher, "idle", request);
     request->is_answered = true;
@@ -145,7 +147,7 @@ static void abort_cell(session_t *self, request_t *request)
 
     replies_announce(self, request);
     error_reply_write_aborted(last_count(self), &content);
-    if (!reply_anyway(self, request, buffer_bytes(&content))) {
+    if (!reply_anyway(self, request, (bytes_t){0}, buffer_bytes(&content))) {
         request->is_journaled = false;
         unlogged_replies_add(self->unlogged, request->number);
     }
@@ -194,7 +196,9 @@ void replies_fail_for_end(session_t *self, uint64_t last)
                          "session create` begins a new session",
                          end_reason_name(self->cause.reason),
                          self->cause.detail, self->spec->id);
+    loss_report_foresee(self, last, ename);
     replies_fail_until(self, last, ename, evalue);
+    loss_report_forget(self);
 }
 
 /* a killed kernel that does not end: given up */

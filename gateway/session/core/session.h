@@ -10,6 +10,7 @@
 #include "gateway/channels/channels.h"
 #include "gateway/frontends/frontends.h"
 #include "gateway/session/core/audit_events.h"
+#include "gateway/session/core/loss_notice.h"
 #include "gateway/session/kernel/interrupt.h"
 #include "gateway/session/kernel/kernel_link.h"
 #include "gateway/session/kernel/publisher.h"
@@ -88,6 +89,7 @@ typedef struct {
     stream_merge_t *merge;        /* owned */
     unlogged_replies_t *unlogged; /* owned */
     audit_events_t *audit;        /* owned */
+    loss_notice_t *losses;        /* owned; readers of the last one */
     session_start_t start;
     session_tools_t tools;
     struct recovery *recovery; /* owned; NULL unless it was taken over */

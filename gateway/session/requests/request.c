@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/hex.h"
+#include "gateway/frontends/frontend.h"
 #include "notebooks/journal/peer_name.h"
 #include "protocol/frame.h"
 #include "protocol/jspan.h"
@@ -131,6 +132,7 @@ static void read_execute(request_t *self)
     read_content(self);
     self->wants_namespace = flag(jspan_member(own, "namespace"), false);
     self->is_revival = flag(jspan_member(own, "revival"), false);
+    self->reader = jspan_member(own, "reader");
     read_note(self, own);
     read_time_limit(self, jspan_member(own, "time_limit"));
 }
@@ -201,6 +203,26 @@ char *request_asker(const request_t *self)
                        : (bytes_t){0};
 
     return peer_name(self->frontend, name.bytes, name.size);
+}
+
+/* Only the frontend itself may name a reader: its viewers write metadata as
+ * they like. */
+char *request_reader(const request_t *self)
+{
+    const size_t size = sizeof FRONTEND_OWN_CLIENT - 1;
+    cleanup_free char *name = jspan_text_new(self->reader);
+    bytes_t client = message_identity_count(self->message)
+                         ? message_identity(self->message, 0)
+                         : (bytes_t){0};
+
+    if (!name)
+        return NULL;
+    if (!self->frontend[0])
+        return mem_text("key");
+    if (client.size < size
+        || memcmp(client.bytes, FRONTEND_OWN_CLIENT, size) != 0)
+        return NULL;
+    return mem_format("%s/%s", self->frontend, name);
 }
 
 char *request_origin(const request_t *self)

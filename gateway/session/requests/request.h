@@ -27,6 +27,8 @@ typedef struct request {
     bool is_revival;       /* a recorded cell, run again by a revival */
     bool is_seed;          /* of the profile's seed, not of a client */
     bool wants_namespace;  /* the reply reports changes of variables */
+    jspan_t reader;        /* name of the client that wants to learn of losses,
+                              in its message */
     int64_t time_limit_ms; /* 0: none */
     char *note;            /* owned; JSON for the journal, or NULL */
     const char *own_flaw;  /* what is wrong with hearth's metadata, or NULL */
@@ -62,6 +64,11 @@ bool request_is_of(const request_t *self, const char *frontend,
 
 /* Returns the name of the client in the audit log, which is the caller's. */
 char *request_asker(const request_t *self);
+/* Returns the name by which the client is remembered that wants to learn of
+ * losses of variables; the caller's. Each client with the session's own key is
+ * the same one. NULL if the client does not want to, or is another program's
+ * viewer. */
+char *request_reader(const request_t *self);
 /* Returns channel and identities as JSON, for the journal; the caller's. */
 char *request_origin(const request_t *self);
 /* Returns the request of a record; NULL if the record cannot be read. */

@@ -76,6 +76,66 @@ static void names_variables_lost_by_a_restart(void **state)
     assert_names(&losses, "[\"b\"]");
 }
 
+static void a_kernel_that_was_never_ready_loses_nothing(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+
+    (void) state;
+    add_state(&losses, "restart", "{\"detail\":\"not ready\"}");
+    add_state(&losses, "ready", "{}");
+    assert_int_equal(losses.loss.seq, 0);
+    add_cell(&losses, 1, "{\"name\":\"df\"}");
+    add_state(&losses, "restart", "{\"detail\":\"a limit\"}");
+    add_state(&losses, "restart", "{\"detail\":\"not ready\"}");
+    add_state(&losses, "ready", "{}");
+    assert_int_equal(losses.loss.fresh_seq, seq);
+    assert_string_equal(losses.loss.cause, "a limit");
+    assert_names(&losses, "[\"df\"]");
+}
+
+/* A reply of the gateway may say what is lost; one of the kernel does not. */
+static void knows_who_has_replied(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+    journal_record_t forged = {
+        .kind = JOURNAL_REPLY,
+        .type = "execute_reply",
+        .kernel_seq = 7,
+        .metadata = text_bytes("{\"hearth\":{\"lost\":{},\"namespace\":"
+                               "{\"appeared\":[{\"name\":\"b\"}]}}}"),
+        .content = text_bytes("{\"ename\":\"KernelDied\"}")};
+
+    (void) state;
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 1, "{\"name\":\"a\"}");
+    kernel_losses_add(&losses, &forged);
+    add_state(&losses, "restart", "{\"detail\":\"one\"}");
+    assert_string_equal(losses.loss.cause, "one");
+    assert_names(&losses, "[\"a\",\"b\"]");
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 2, "");
+    add(&losses, JOURNAL_REPLY, "execute_reply",
+        "{\"hearth\":{\"lost\":{\"cause\":\"x\"}}}",
+        "{\"ename\":\"KernelDied\"}");
+    add_state(&losses, "restart", "{\"detail\":\"two\"}");
+    assert_string_equal(losses.loss.cause, "two, in cell 2");
+}
+
+static void names_an_end_that_is_not_recorded_yet(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+
+    (void) state;
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 3, "{\"name\":\"df\"}");
+    kernel_losses_end(&losses, 5, "a limit", true);
+    assert_int_equal(losses.loss.wall_us, 5);
+    assert_string_equal(losses.loss.cause, "a limit, in cell 3");
+    assert_names(&losses, "[\"df\"]");
+    kernel_losses_end(&losses, 6, "another", false);
+    assert_string_equal(losses.loss.cause, "another");
+}
+
 static void names_the_cell_in_which_the_kernel_died(void **state)
 {
     cleanup_kernel_losses kernel_losses_t losses = {0};
@@ -139,6 +199,7 @@ static void outlives_records_of_any_form(void **state)
     add(&losses, JOURNAL_REPLY, "execute_reply",
         "{\"hearth\":{\"namespace\":[1]}}", "");
     add(&losses, JOURNAL_EVENT, "execute_input", "", "[]");
+    add_state(&losses, "ready", "");
     add_state(&losses, "gone", "[]");
     add_state(&losses, "ready", "");
     add_state(&losses, "revived", "\"x\"");
@@ -150,6 +211,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(names_variables_lost_by_a_restart, begin),
+        cmocka_unit_test_setup(a_kernel_that_was_never_ready_loses_nothing,
+                               begin),
+        cmocka_unit_test_setup(knows_who_has_replied, begin),
+        cmocka_unit_test_setup(names_an_end_that_is_not_recorded_yet, begin),
         cmocka_unit_test_setup(names_the_cell_in_which_the_kernel_died, begin),
         cmocka_unit_test_setup(does_not_name_variables_restored_by_a_revival,
                                begin),

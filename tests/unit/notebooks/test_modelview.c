@@ -603,12 +603,41 @@ static void a_marker_names_the_way_of_its_client(void **state)
     }
 }
 
+static void reads_the_loss_that_a_session_reports(void **state)
+{
+    cleanup_sample sample_t sample;
+
+    (void) state;
+    sample_init(&sample, "[]");
+    json_auto_t *lost = load("{\"cause\":\"a limit\",\"names\":[\"df\"],"
+                             "\"at\":\"2026-01-02T02:02:07.000000Z\","
+                             "\"more\":3}");
+    sample.loss = modelview_read_loss(lost);
+    sample.cell.loss = &sample.loss;
+    assert_string_equal(make(&sample),
+                        "[3] ok 41 ms · session 7f3c · STATE LOST: kernel "
+                        "ended 02:02:07Z (a limit); variables df and 3 more "
+                        "gone; files kept");
+    json_auto_t *unnamed = load("{\"names\":[],\"more\":2}");
+    sample.loss = modelview_read_loss(unnamed);
+    assert_string_equal(make(&sample),
+                        "[3] ok 41 ms · session 7f3c · STATE LOST: kernel "
+                        "ended; 2 variables gone; files kept");
+    json_auto_t *wrong = load("{\"cause\":7,\"names\":{},\"at\":\"now\","
+                              "\"more\":-1}");
+    sample.loss = modelview_read_loss(wrong);
+    assert_string_equal(make(&sample),
+                        "[3] ok 41 ms · session 7f3c · STATE LOST: kernel "
+                        "ended; files kept");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(begins_with_the_outcome_of_the_cell),
         cmocka_unit_test(says_how_far_a_running_cell_is),
         cmocka_unit_test(reports_a_loss_with_cause_and_names),
+        cmocka_unit_test(reads_the_loss_that_a_session_reports),
         cmocka_unit_test(takes_only_names_from_the_session),
         cmocka_unit_test(shows_one_form_of_a_bundle),
         cmocka_unit_test(gives_an_image_once_and_names_it),

@@ -37,8 +37,9 @@ class Kept:
 
 @dataclass(frozen=True)
 class Lost:
-    """The kernel has ended since the last run, or in this one. The result of
-    the first run after a loss says so, and no later one."""
+    """The kernel has ended since the last run, or in this one. The gateway
+    reports a loss once to each token: the result of its first run after the
+    loss says so, and no later one."""
 
     #: Why, as a part of a sentence: `memory limit reached`.
     cause: str

@@ -69,10 +69,11 @@ static json_t *make_content(const mcp_call_t *call)
 
 static json_t *make_metadata(const mcp_call_t *call)
 {
-    return json_pack("{s:{s:s,s:b,s:s,s:b,s:f,s:I}}", "hearth", "client", "mcp",
-                     "namespace", 1, "view", "model", "secrets", 0,
-                     "time_limit", number_argument(call, "timeout", TIMEOUT_S),
-                     "view_tokens", (json_int_t) tokens_of(call));
+    return json_pack("{s:{s:s,s:s,s:b,s:s,s:b,s:f,s:I}}", "hearth", "client",
+                     "mcp", "reader", call->exchange->who, "namespace", 1,
+                     "view", "model", "secrets", 0, "time_limit",
+                     number_argument(call, "timeout", TIMEOUT_S), "view_tokens",
+                     (json_int_t) tokens_of(call));
 }
 
 static bool send_run(mcp_call_t *call, const subscription_t *subscription,

@@ -1,0 +1,191 @@
+/* See loss_notice.h. The names come from a kernel, and the loss goes to each
+ * client that listens, so it is bounded. */
+#include "gateway/session/core/loss_notice.h"
+
+#include "base/clock.h"
+#include "protocol/jspan_write.h"
+
+#include <sodium.h>
+
+#include <string.h>
+
+typedef struct {
+    char list[LOSS_NOTICE_READERS_MAX][LOSS_NOTICE_READER_SIZE];
+    size_t count; /* of them, the oldest first */
+} readers_t;
+
+struct loss_notice {
+    bool is_lost;       /* a kernel has ended, and its variables may be lost */
+    buffer_t text;      /* the loss as JSON; empty: it is not kept */
+    buffer_t foreseen;  /* the one that is about to happen; or empty */
+    readers_t told;     /* they have got the loss */
+    readers_t expected; /* they have got the one that is about to happen */
+};
+
+bool loss_notice_reader(const request_t *request,
+                        char ret_reader[LOSS_NOTICE_READER_SIZE])
+{
+    cleanup_free char *name = NULL;
+    uint8_t digest[16];
+
+    if (!request->is_execute || request->silent)
+        return false;
+    name = request_reader(request);
+    if (!name)
+        return false;
+    crypto_generichash(digest, sizeof digest, (const uint8_t *) name,
+                       strlen(name), NULL, 0);
+    sodium_bin2hex(ret_reader, LOSS_NOTICE_READER_SIZE, digest, sizeof digest);
+    return true;
+}
+
+loss_notice_t *loss_notice_new(void)
+{
+    return mem_new(sizeof(loss_notice_t));
+}
+
+void loss_notice_destroy(loss_notice_t **self_p)
+{
+    loss_notice_t *self = *self_p;
+
+    if (!self)
+        return;
+    buffer_reset(&self->text);
+    buffer_reset(&self->foreseen);
+    free(self);
+    *self_p = NULL;
+}
+
+/* --- The loss as JSON --- */
+
+/* Writes the names that fit, and returns how many do not. */
+static size_t write_names(const json_t *names, buffer_t *out)
+{
+    size_t begin = out->size, count = 0, i;
+    json_t *name;
+
+    jspan_write_array(out, "names");
+    json_array_foreach(names, i, name)
+    {
+        size_t before = out->size;
+
+        if (!json_is_string(name) || count == LOSS_NOTICE_NAMES_MAX)
+            continue;
+        jspan_write_bytes(
+            out, NULL,
+            (bytes_t){json_string_value(name), json_string_length(name)});
+        /* Two quotes, and a comma after another name, are not the name's. */
+        if (out->size - before > LOSS_NOTICE_NAME_MAX + (count ? 3 : 2)
+            || out->size - begin > LOSS_NOTICE_NAMES_SIZE)
+            out->size = before;
+        else
+            count++;
+    }
+    jspan_write_end_array(out);
+    return json_array_size(names) - count;
+}
+
+static void write_loss(const kernel_loss_t *loss, buffer_t *out)
+{
+    const char *cause = loss->cause ? loss->cause : "";
+    char at[CLOCK_ISO_SIZE];
+    size_t more;
+
+    buffer_clear(out);
+    jspan_write_begin(out);
+    jspan_write_bytes(out, "cause",
+                      (bytes_t){cause, strnlen(cause, LOSS_NOTICE_CAUSE_MAX)});
+    if (loss->wall_us) {
+        clock_iso(loss->wall_us, at);
+        jspan_write_text(out, "at", at);
+    }
+    more = write_names(loss->names, out);
+    if (more)
+        jspan_write_count(out, "more", more);
+    jspan_write_end(out);
+}
+
+/* --- The readers --- */
+
+static bool knows(const readers_t *readers, const char *reader)
+{
+    for (size_t i = 0; i < readers->count; i++)
+        if (strcmp(readers->list[i], reader) == 0)
+            return true;
+    return false;
+}
+
+static void add(readers_t *readers, const char *reader)
+{
+    if (knows(readers, reader) || strlen(reader) >= LOSS_NOTICE_READER_SIZE)
+        return;
+    if (readers->count == LOSS_NOTICE_READERS_MAX) {
+        readers->count--;
+        memmove(readers->list, readers->list + 1,
+                readers->count * sizeof *readers->list);
+    }
+    snprintf(readers->list[readers->count++], LOSS_NOTICE_READER_SIZE, "%s",
+             reader);
+}
+
+/* --- A loss that is about to happen --- */
+
+void loss_notice_foresee(loss_notice_t *self, const kernel_loss_t *loss)
+{
+    buffer_clear(&self->foreseen);
+    if (loss)
+        write_loss(loss, &self->foreseen);
+}
+
+bytes_t loss_notice_foreseen(const loss_notice_t *self)
+{
+    return buffer_bytes(&self->foreseen);
+}
+
+void loss_notice_expect(loss_notice_t *self, const char *reader)
+{
+    add(&self->expected, reader);
+}
+
+/* --- A loss that has happened --- */
+
+void loss_notice_begin(loss_notice_t *self)
+{
+    self->is_lost = true;
+    buffer_clear(&self->text);
+    self->told = self->expected;
+    self->expected.count = 0;
+}
+
+void loss_notice_change(loss_notice_t *self)
+{
+    buffer_clear(&self->text);
+}
+
+bool loss_notice_is_due(const loss_notice_t *self, const char *reader)
+{
+    return self->is_lost && !knows(&self->told, reader);
+}
+
+void loss_notice_keep(loss_notice_t *self, const kernel_loss_t *loss)
+{
+    buffer_clear(&self->text);
+    self->is_lost = loss != NULL;
+    if (loss)
+        write_loss(loss, &self->text);
+}
+
+bytes_t loss_notice_text(const loss_notice_t *self)
+{
+    return buffer_bytes(&self->text);
+}
+
+void loss_notice_tell(loss_notice_t *self, const char *reader)
+{
+    add(&self->told, reader);
+}
+
+const char *loss_notice_told(const loss_notice_t *self, size_t index)
+{
+    return index < self->told.count ? self->told.list[index] : NULL;
+}

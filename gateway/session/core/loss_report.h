@@ -1,0 +1,32 @@
+/* Reports a loss of variables to each client that wants to learn of it: as
+ * `hearth.lost` in the metadata of the execute_input of its next cell, or of
+ * the reply to a cell that fails by the loss. The state `loss_reported` in the
+ * journal has the readers that know, for the next gateway. */
+#ifndef HEARTH_GATEWAY_SESSION_CORE_LOSS_REPORT_H
+#define HEARTH_GATEWAY_SESSION_CORE_LOSS_REPORT_H
+
+#include "gateway/session/core/session.h"
+
+/* Appends the metadata with the loss that the sender of a cell does not know.
+ * Returns false, and appends nothing, if there is no such loss. The journal is
+ * read once for each loss, by the first cell that asks. */
+bool loss_report_write(session_t *self, const request_t *request,
+                       buffer_t *metadata);
+/* Notes that the sender of that cell has got the loss. */
+void loss_report_note(session_t *self, const request_t *request);
+
+/* Prepares the loss for requests up to the number `last`, which are about to
+ * fail with the error `ename`, because the kernel ends. */
+void loss_report_foresee(session_t *self, uint64_t last, const char *ename);
+/* Appends the metadata of the reply to such a request, if it gets the loss. */
+void loss_report_write_foreseen(session_t *self, const request_t *request,
+                                buffer_t *metadata);
+/* Ends what loss_report_foresee has begun: those requests have failed. */
+void loss_report_forget(session_t *self);
+/* Notes the end of a kernel that the journal has. */
+void loss_report_end(session_t *self);
+
+/* Takes a record of an earlier gateway, before its request is answered. */
+void loss_report_recall(session_t *self, const journal_record_t *record);
+
+#endif

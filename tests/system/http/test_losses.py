@@ -1,0 +1,213 @@
+"""A loss of a session's variables is reported to each reader once: to a token
+over MCP and REST, and to the holder of the session's key by `hearth exec`. The
+session knows who has it, also after another gateway has taken it over."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+from deadline import wait_for
+from harness import Gateway, Session
+from processes import members
+from rpc import Rpc, head_of
+from web import Web
+
+LOSS = re.compile(
+    r" · STATE LOST: kernel ended \d\d:\d\d:\d\dZ \(restarted on request\)"
+    r"; variables df, model gone; files kept$"
+)
+
+
+@pytest.fixture
+def alone() -> Iterator[Gateway]:
+    gateway = Gateway().start()
+    try:
+        yield gateway
+    finally:
+        gateway.end()
+
+
+@pytest.fixture
+def lost(alone: Gateway) -> Session:
+    """A session whose kernel was restarted; no reader has seen it."""
+    session = alone.create()
+    session.exec("df = [1]; model = 2")
+    alone.run("session", "restart", session.id)
+    return session
+
+
+def run_again(gateway: Gateway, web: Web) -> None:
+    gateway.kill()
+    gateway.start()
+    web.renew()
+
+
+def over_mcp(web: Web, session: Session, code: str = "1") -> str:
+    return head_of(Rpc(web).call("execute", code=code, session=session.id))
+
+
+def for_model(session: Session, code: str = "1") -> str:
+    return session.exec(code, "--for-model").stdout.splitlines()[0]
+
+
+def over_rest(web: Web, session: Session) -> Any:
+    location = web.post(
+        f"/api/kernels/{session.id}/execute?view=model", {"code": "1"}
+    ).headers["Location"]
+    answer = wait_for(
+        lambda: (found := web.get(location)).status != 202 and found,
+        "the result",
+    )
+    return answer.json["view"]
+
+
+def journal_of(session: Session) -> bytes:
+    folder = Path(session.model["journal"])
+    return b"".join(path.read_bytes() for path in folder.glob("journal-*.log"))
+
+
+def test_mcp_reports_a_loss_once_to_each_token(
+    alone: Gateway, lost: Session
+) -> None:
+    web = Web.of(alone)
+    made = alone.json(
+        "token", "create", "--json", "--scope", "observe,execute", "other"
+    )
+    assert LOSS.search(over_mcp(web, lost))
+    assert "LOST" not in over_mcp(web, lost)
+    run_again(alone, web)
+    assert "LOST" not in over_mcp(web, lost)
+    # REST and MCP are the same reader; another token is another one.
+    assert over_rest(web, lost)["state"] == {"kept": True, "lost": []}
+    other = web.with_token(made["token"])
+    view = over_rest(other, lost)
+    assert LOSS.search(view["text"].splitlines()[0])
+    assert view["state"]["lost"] == ["df", "model"]
+    assert view["state"]["cause"] == "restarted on request"
+    assert "LOST" not in over_mcp(other, lost)
+    run_again(alone, web)
+    other = web.with_token(made["token"])
+    assert "LOST" not in over_mcp(other, lost)
+    # The next loss is reported to both.
+    alone.run("session", "restart", lost.id)
+    assert "STATE LOST" in over_mcp(other, lost)
+    assert "STATE LOST" in over_mcp(web, lost)
+    journal = journal_of(lost)
+    assert journal.count(b"loss_reported") == 4
+    assert made["token"].encode() not in journal
+
+
+def test_exec_for_a_model_reports_a_loss_once(
+    alone: Gateway, lost: Session
+) -> None:
+    web = Web.of(alone)
+    failed = lost.exec("df", "--for-model").stdout.splitlines()
+    assert "NameError" in failed[0]
+    assert LOSS.search(failed[0])
+    assert "LOST" not in for_model(lost)
+    run_again(alone, web)
+    assert "LOST" not in for_model(lost)
+    # A token has not seen it.
+    assert LOSS.search(over_mcp(web, lost))
+
+
+def test_a_loss_before_the_gateway_is_killed_is_reported_after(
+    alone: Gateway, lost: Session
+) -> None:
+    web = Web.of(alone)
+    run_again(alone, web)
+    assert LOSS.search(for_model(lost))
+    assert LOSS.search(over_mcp(web, lost))
+
+
+def test_a_kernel_that_ended_without_a_gateway(alone: Gateway) -> None:
+    web = Web.of(alone)
+    session = alone.create("--restart", "auto")
+    assert "+df" in for_model(session, "df = 1")
+    pid = session.show()["pid"]
+    alone.kill()
+    os.kill(pid, signal.SIGKILL)
+    alone.start()
+    web.renew()
+    session.wait_state("idle")
+    assert "variable df gone" in for_model(session)
+    assert "LOST" not in for_model(session)
+    assert "variable df gone" in over_mcp(web, session)
+
+
+def test_a_session_that_was_lost_with_the_machine(alone: Gateway) -> None:
+    """After a reboot the runtime folder is empty. The journal gets the end when
+    the session is revived."""
+    web = Web.of(alone)
+    session = alone.create()
+    assert "+df" in for_model(session, "df = 1")
+    namespace = session.namespace()
+    alone.kill()
+    for path in sorted(alone.runtime.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    alone.start()
+    web.renew()
+    wait_for(lambda: not members(namespace), "the end of its kernel")
+    Rpc(web).call("session", action="restart", session=session.id)
+    head = for_model(session)
+    assert re.search(r"LOST: kernel ended .* connection file .*df gone", head)
+    assert "LOST" not in for_model(session)
+    assert "variable df gone" in over_mcp(web, session)
+    run_again(alone, web)
+    assert "LOST" not in over_mcp(web, session)
+
+
+def test_exec_as_json_has_the_loss(lost: Session) -> None:
+    # A person has no use for it, and leaves it to who has.
+    assert lost.exec("1").stdout == "1\n"
+    document = json.loads(lost.exec("df", "--json").stdout)
+    assert document["ename"] == "NameError"
+    at = document["lost"].pop("at")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", at)
+    assert document["lost"] == {
+        "cause": "restarted on request",
+        "names": ["df", "model"],
+    }
+    assert "lost" not in json.loads(lost.exec("1", "--json").stdout)
+
+
+DIES = "import os; os.kill(os.getpid(), 9)"
+
+
+def test_the_cell_in_which_the_kernel_dies_has_the_loss(
+    alone: Gateway,
+) -> None:
+    web = Web.of(alone)
+    session = alone.create("--restart", "auto")
+    session.exec("df = 1")
+    died = for_model(session, DIES)
+    assert re.search(
+        r"STATE LOST .* · kernel ended .*, in cell 2\); variable df gone", died
+    ), died
+    # So the next one of this reader has not.
+    assert "LOST" not in for_model(session)
+    run_again(alone, web)
+    assert "LOST" not in for_model(session)
+    assert "variable df gone" in over_mcp(web, session)
+    died = over_mcp(web, session, "x = 1\n" + DIES)
+    assert re.search(r"STATE LOST .* · kernel ended .*, in cell \d\)", died)
+    assert "LOST" not in over_mcp(web, session)
+
+
+def test_a_client_does_not_name_another_reader(
+    alone: Gateway, lost: Session
+) -> None:
+    """Without a view a client of REST is no reader, whatever it says."""
+    web = Web.of(alone)
+    location = web.post(
+        f"/api/kernels/{lost.id}/execute",
+        {"code": "1", "metadata": {"hearth": {"reader": "gateway"}}},
+    ).headers["Location"]
+    wait_for(lambda: web.get(location).status == 200, "the result")
+    assert LOSS.search(over_mcp(web, lost))

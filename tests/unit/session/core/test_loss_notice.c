@@ -1,0 +1,256 @@
+#include "gateway/session/core/loss_notice.h"
+
+#include "tests/lib/test.h"
+
+#include <jansson.h>
+
+#include <string.h>
+
+static const char A[] = "00000000000000000000000000000001";
+static const char B[] = "00000000000000000000000000000002";
+
+static json_t *names_of(const char *text)
+{
+    json_t *names = json_loads(text, 0, NULL);
+
+    assert_non_null(names);
+    return names;
+}
+
+static json_t *kept(const loss_notice_t *self)
+{
+    bytes_t text = loss_notice_text(self);
+    json_t *kept = json_loadb(text.bytes, text.size, 0, NULL);
+
+    assert_non_null(kept);
+    return kept;
+}
+
+static void each_reader_gets_a_loss_once(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
+
+    (void) state;
+    assert_false(loss_notice_is_due(self, A));
+    loss_notice_begin(self);
+    assert_true(loss_notice_is_due(self, A));
+    loss_notice_tell(self, A);
+    loss_notice_tell(self, A);
+    assert_false(loss_notice_is_due(self, A));
+    assert_true(loss_notice_is_due(self, B));
+    assert_string_equal(loss_notice_told(self, 0), A);
+    assert_null(loss_notice_told(self, 1));
+    /* The next loss is another one. */
+    loss_notice_begin(self);
+    assert_true(loss_notice_is_due(self, A));
+    assert_null(loss_notice_told(self, 0));
+}
+
+static void a_reader_whose_cell_fails_by_it_has_it(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
+    json_auto_t *names = names_of("[\"df\"]");
+    char cause[] = "it died";
+    kernel_loss_t loss = {.cause = cause, .names = names};
+    static const char text[] = "{\"cause\":\"it died\",\"names\":[\"df\"]}";
+
+    (void) state;
+    assert_int_equal(loss_notice_foreseen(self).size, 0);
+    loss_notice_foresee(self, &loss);
+    assert_int_equal(loss_notice_foreseen(self).size, strlen(text));
+    assert_memory_equal(loss_notice_foreseen(self).bytes, text, strlen(text));
+    loss_notice_expect(self, A);
+    loss_notice_foresee(self, NULL);
+    assert_int_equal(loss_notice_foreseen(self).size, 0);
+    /* It has not happened yet. */
+    assert_null(loss_notice_told(self, 0));
+    loss_notice_begin(self);
+    assert_false(loss_notice_is_due(self, A));
+    assert_true(loss_notice_is_due(self, B));
+    loss_notice_begin(self);
+    assert_true(loss_notice_is_due(self, A));
+}
+
+static void what_was_lost_is_kept_for_all_readers(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
+    json_auto_t *names = names_of("[\"df\",\"a \\\"b\\\"\"]");
+    char cause[] = "limit";
+    kernel_loss_t loss = {
+        .wall_us = 1767323045000006, .cause = cause, .names = names};
+    json_auto_t *expected =
+        json_pack("{s:s,s:s,s:O}", "cause", "limit", "at",
+                  "2026-01-02T03:04:05.000006Z", "names", names);
+
+    (void) state;
+    loss_notice_begin(self);
+    assert_int_equal(loss_notice_text(self).size, 0);
+    loss_notice_keep(self, &loss);
+    json_auto_t *found = kept(self);
+    assert_true(json_equal(found, expected));
+    loss_notice_tell(self, A);
+    assert_true(loss_notice_text(self).size > 0);
+    /* A revival changes the loss; who has it keeps it. */
+    loss_notice_change(self);
+    assert_int_equal(loss_notice_text(self).size, 0);
+    assert_false(loss_notice_is_due(self, A));
+    assert_true(loss_notice_is_due(self, B));
+}
+
+static void a_revival_that_restored_all_is_no_loss(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
+
+    (void) state;
+    loss_notice_begin(self);
+    loss_notice_keep(self, NULL);
+    assert_false(loss_notice_is_due(self, A));
+    assert_int_equal(loss_notice_text(self).size, 0);
+}
+
+static void forgets_the_oldest_of_many_readers(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
+    char reader[LOSS_NOTICE_READER_SIZE];
+
+    (void) state;
+    loss_notice_begin(self);
+    for (int i = 0; i <= LOSS_NOTICE_READERS_MAX; i++) {
+        snprintf(reader, sizeof reader, "%032d", i);
+        loss_notice_tell(self, reader);
+    }
+    assert_string_equal(loss_notice_told(self, LOSS_NOTICE_READERS_MAX - 1),
+                        reader);
+    assert_null(loss_notice_told(self, LOSS_NOTICE_READERS_MAX));
+    assert_true(loss_notice_is_due(self, "00000000000000000000000000000000"));
+    assert_false(loss_notice_is_due(self, A));
+}
+
+/* Keeps a loss of `count` variables whose names have `size` letters. */
+static json_t *keep_many(loss_notice_t *self, size_t count, int size)
+{
+    json_auto_t *names = json_array();
+    kernel_loss_t loss = {.names = names};
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(names, json_sprintf("%0*zu", size, i));
+    loss_notice_begin(self);
+    loss_notice_keep(self, &loss);
+    return kept(self);
+}
+
+static void assert_many(const json_t *loss, size_t names, size_t more)
+{
+    assert_int_equal(json_array_size(json_object_get(loss, "names")), names);
+    assert_int_equal(json_integer_value(json_object_get(loss, "more")), more);
+}
+
+static void bounds_the_names(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
+
+    (void) state;
+    json_auto_t *many = keep_many(self, LOSS_NOTICE_NAMES_MAX + 5, 4);
+    assert_many(many, LOSS_NOTICE_NAMES_MAX, 5);
+    json_auto_t *longest = keep_many(self, 2, LOSS_NOTICE_NAME_MAX);
+    assert_many(longest, 2, 0);
+    assert_null(json_object_get(longest, "more"));
+    json_auto_t *longer = keep_many(self, 2, LOSS_NOTICE_NAME_MAX + 1);
+    assert_many(longer, 0, 2);
+    json_auto_t *full = keep_many(self, 1000, 100);
+    size_t fit = json_array_size(json_object_get(full, "names"));
+    assert_in_range(fit, LOSS_NOTICE_NAMES_SIZE / 103 - 1,
+                    LOSS_NOTICE_NAMES_SIZE / 103);
+    assert_many(full, fit, 1000 - fit);
+    assert_true(loss_notice_text(self).size < LOSS_NOTICE_NAMES_SIZE + 100);
+}
+
+/* Counts escaped letters as they are sent. */
+static void bounds_names_of_any_letters(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
+    json_auto_t *names = json_array();
+    kernel_loss_t loss = {.names = names};
+    char controls[LOSS_NOTICE_NAME_MAX / 6 + 2];
+
+    (void) state;
+    memset(controls, '\1', sizeof controls);
+    controls[sizeof controls - 1] = '\0';
+    json_array_append_new(names, json_string(controls + 1));
+    json_array_append_new(names, json_string(controls));
+    loss_notice_begin(self);
+    loss_notice_keep(self, &loss);
+    json_auto_t *found = kept(self);
+    assert_many(found, 1, 1);
+    assert_true(loss_notice_text(self).size < LOSS_NOTICE_NAME_MAX + 50);
+}
+
+/* --- Who reads --- */
+
+/* Returns the name by which the sender of a cell is known, lent; "" if it wants
+ * to learn of no loss. */
+static const char *reader_of(const char *frontend, const char *client,
+                             const char *own, const char *content)
+{
+    static char reader[LOSS_NOTICE_READER_SIZE];
+    cleanup_free char *metadata = mem_format("{\"hearth\":%s}", own);
+    message_t *message = message_new(
+        text_bytes("{\"msg_id\":\"m\",\"msg_type\":\"execute_request\"}"),
+        text_bytes("{}"), text_bytes(metadata), text_bytes(content));
+
+    message_add_identity(message, client, strlen(client));
+    cleanup_request request_t *request =
+        request_new(1, CHANNEL_SHELL, &message);
+    snprintf(request->frontend, sizeof request->frontend, "%s", frontend);
+    return loss_notice_reader(request, reader) ? reader : "";
+}
+
+static void a_reader_is_a_token_or_the_key(void **state)
+{
+    static const char cell[] = "{\"code\":\"1\"}";
+    static const char one[] = "{\"reader\":\"gateway\"}";
+    cleanup_free char *token = mem_text(reader_of("http", "rest/1", one, cell));
+
+    (void) state;
+    assert_int_equal(strlen(token), LOSS_NOTICE_READER_SIZE - 1);
+    assert_null(strstr(token, "gateway"));
+    assert_string_equal(reader_of("http", "rest/2", one, cell), token);
+    assert_string_not_equal(
+        reader_of("http", "rest/1", "{\"reader\":\"other\"}", cell), token);
+    /* Each client with the key is the same one, and no token. */
+    cleanup_free char *key = mem_text(reader_of("", "a", one, cell));
+    assert_string_not_equal(key, token);
+    assert_string_equal(reader_of("", "b", "{\"reader\":\"x\"}", cell), key);
+}
+
+static void others_are_no_readers(void **state)
+{
+    static const char cell[] = "{\"code\":\"1\"}";
+    static const char one[] = "{\"reader\":\"gateway\"}";
+
+    (void) state;
+    assert_string_equal(reader_of("http", "rest/1", "{}", cell), "");
+    assert_string_equal(reader_of("http", "rest/1", "{\"reader\":7}", cell),
+                        "");
+    /* A viewer's metadata name no reader. */
+    assert_string_equal(reader_of("http", "gateway/tab", one, cell), "");
+    assert_string_equal(
+        reader_of("", "a", one, "{\"code\":\"1\",\"silent\":true}"), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_reader_gets_a_loss_once),
+        cmocka_unit_test(a_reader_whose_cell_fails_by_it_has_it),
+        cmocka_unit_test(what_was_lost_is_kept_for_all_readers),
+        cmocka_unit_test(a_revival_that_restored_all_is_no_loss),
+        cmocka_unit_test(forgets_the_oldest_of_many_readers),
+        cmocka_unit_test(bounds_the_names),
+        cmocka_unit_test(bounds_names_of_any_letters),
+        cmocka_unit_test(a_reader_is_a_token_or_the_key),
+        cmocka_unit_test(others_are_no_readers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+/* How a session reports a loss: with which cells, in which records, and what a
+ * next gateway knows of it. */
+#include "gateway/session/core/loss_report.h"
+
+#include "gateway/session/actor/kernel_events.h"
+#include "gateway/session/actor/receive.h"
+#include "gateway/session/core/replies.h"
+#include "tests/lib/session_steps.h"
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+#define READER "{\"hearth\":{\"reader\":\"exec\"}}"
+
+int __wrap_journal_reader_new(const char *folder, const uint8_t *key,
+                              uint64_t after, journal_reader_t **ret_reader,
+                              fault_t *fault);
+int __real_journal_reader_new(const char *folder, const uint8_t *key,
+                              uint64_t after, journal_reader_t **ret_reader,
+                              fault_t *fault);
+
+static int readings; /* of a journal from its beginning */
+
+int __wrap_journal_reader_new(const char *folder, const uint8_t *key,
+                              uint64_t after, journal_reader_t **ret_reader,
+                              fault_t *fault)
+{
+    readings++;
+    return __real_journal_reader_new(folder, key, after, ret_reader, fault);
+}
+
+static void cell(session_t *self, const char *metadata)
+{
+    static int number;
+    cleanup_free char *id = mem_format("m%d", ++number);
+
+    fake_client_sends_with(CHANNEL_SHELL, id, "execute_request",
+                           "{\"code\":\"1\"}", metadata);
+    receive_on_shell(NULL, NULL, self);
+}
+
+/* Runs a cell that makes the variable df. */
+static void make_variable(session_t *self)
+{
+    cell(self, "{}");
+    fake_kernel_replies(
+        fake_running(self), "{\"status\":\"ok\"}",
+        "{\"hearth\":{\"namespace\":{\"appeared\":[{\"name\":\"df\"}]}}}");
+    kernel_events_read(self);
+}
+
+static void lose(session_t *self)
+{
+    fake_session_note(self, "restart", 0, "{\"detail\":\"a limit\"}");
+    loss_report_end(self);
+    fake_session_note(self, "ready", 0, "{}");
+}
+
+static bool is_due(const session_t *self)
+{
+    cleanup_free char *metadata = mem_text(READER);
+    message_t *message = message_new(
+        text_bytes("{\"msg_id\":\"m\",\"msg_type\":\"execute_request\"}"),
+        text_bytes("{}"), text_bytes(metadata), text_bytes("{\"code\":\"1\"}"));
+    cleanup_request request_t *request =
+        request_new(1, CHANNEL_SHELL, &message);
+    char reader[LOSS_NOTICE_READER_SIZE];
+
+    assert_true(loss_notice_reader(request, reader));
+    return loss_notice_is_due(self->losses, reader);
+}
+
+/* Finds the last record of that type whose metadata or content has the text.
+ * Returns its number; 0: there is none. */
+static uint64_t find(const session_t *self, const char *type, const char *text)
+{
+    cleanup_free char *folder =
+        mem_format("%s/journal", self->spec->state_folder);
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    journal_record_t record;
+    fault_t fault;
+    uint64_t seq = 0;
+
+    assert_int_equal(__real_journal_reader_new(folder, self->spec->journal.key,
+                                               0, &reader, &fault),
+                     0);
+    while (journal_reader_next(reader, &record, &fault) > 0)
+        if (strcmp(record.type, type) == 0
+            && (memmem(record.metadata.bytes, record.metadata.size, text,
+                       strlen(text))
+                || memmem(record.content.bytes, record.content.size, text,
+                          strlen(text))))
+            seq = record.seq;
+    return seq;
+}
+
+static void the_next_cell_has_the_loss(void **state)
+{
+    session_t *self = *state;
+    uint64_t seq;
+
+    make_variable(self);
+    lose(self);
+    cell(self, READER);
+    seq = find(self, "execute_input",
+               "{\"hearth\":{\"lost\":{\"cause\":\"a "
+               "limit\"");
+    assert_true(seq > 0);
+    assert_int_equal(find(self, "execute_input", "\"names\":[\"df\"]"), seq);
+    /* The reader is noted afterwards, by a digest. */
+    assert_int_equal(find(self, "loss_reported", "{\"reader\":\""), seq + 1);
+    assert_int_equal(find(self, "loss_reported", "exec"), 0);
+    assert_false(is_due(self));
+    fake_session_reply(self);
+    cell(self, READER);
+    assert_int_equal(find(self, "execute_input", "\"lost\""), seq);
+}
+
+static void a_cell_of_another_client_has_no_loss(void **state)
+{
+    session_t *self = *state;
+
+    make_variable(self);
+    lose(self);
+    cell(self, "{}");
+    assert_int_equal(find(self, "execute_input", "\"lost\""), 0);
+    assert_true(is_due(self));
+}
+
+/* The journal could not take the event. */
+static void a_loss_that_was_not_sent_is_repeated(void **state)
+{
+    session_t *self = *state;
+    cleanup_buffer buffer_t first = BUFFER_EMPTY, again = BUFFER_EMPTY;
+
+    cell(self, READER);
+    lose(self);
+    assert_true(
+        loss_report_write(self, request_queue_running(self->requests), &first));
+    assert_true(
+        loss_report_write(self, request_queue_running(self->requests), &again));
+    assert_int_equal(first.size, again.size);
+    loss_report_note(self, request_queue_running(self->requests));
+    assert_false(
+        loss_report_write(self, request_queue_running(self->requests), &again));
+    assert_int_equal(first.size, again.size);
+}
+
+static void the_next_gateway_knows_who_has_it(void **state)
+{
+    session_t *self = *state;
+
+    make_variable(self);
+    lose(self);
+    fake_session_take_over(self);
+    assert_true(is_due(self));
+    cell(self, READER);
+    fake_session_take_over(self);
+    assert_false(is_due(self));
+}
+
+/* The gateway was killed after the event. */
+static void an_event_alone_says_who_has_it(void **state)
+{
+    session_t *self = *state;
+    cleanup_buffer buffer_t metadata = BUFFER_EMPTY;
+    publisher_event_t event = {.type = "execute_input"};
+    fault_t fault;
+
+    cell(self, READER);
+    lose(self);
+    assert_true(loss_report_write(self, request_queue_running(self->requests),
+                                  &metadata));
+    event.request = fake_running(self);
+    event.metadata = buffer_bytes(&metadata);
+    event.content = text_bytes("{}");
+    assert_int_equal(publisher_event(self->publisher, &event, &fault), 0);
+    assert_true(is_due(self));
+    fake_session_take_over(self);
+    assert_false(is_due(self));
+}
+
+static void a_cell_that_fails_by_it_has_the_loss(void **state)
+{
+    session_t *self = *state;
+    static const char reply[] =
+        "{\"hearth\":{\"lost\":{\"cause\":\"it died, in cell 1\"";
+
+    make_variable(self);
+    cell(self, READER);
+    end_cause_set(&self->cause, END_REASON_SIGNAL, "it died");
+    replies_fail_for_end(self, UINT64_MAX);
+    assert_true(find(self, "execute_reply", reply) > 0);
+    assert_int_equal(find(self, "execute_reply", "\"names\":[\"df\"]"),
+                     find(self, "execute_reply", reply));
+    assert_int_equal(loss_notice_foreseen(self->losses).size, 0);
+    lose(self);
+    assert_false(is_due(self));
+    assert_true(find(self, "loss_reported", "{\"reader\":\"") > 0);
+    /* The next gateway finds the reply, too, should it find no more. */
+    fake_session_take_over(self);
+    assert_false(is_due(self));
+}
+
+/* The launch of a fresh kernel failed, and another one follows. */
+static void the_end_of_a_kernel_that_was_not_ready_is_no_loss(void **state)
+{
+    session_t *self = *state;
+
+    cell(self, READER);
+    fake_session_note(self, "restart", 0, "{\"detail\":\"a limit\"}");
+    loss_report_end(self);
+    loss_report_note(self, request_queue_running(self->requests));
+    buffer_clear(&self->info);
+    end_cause_set(&self->cause, END_REASON_LAUNCH, "no kernel");
+    replies_fail_for_end(self, UINT64_MAX);
+    assert_int_equal(find(self, "execute_reply", "\"lost\""), 0);
+    fake_session_note(self, "restart", 0, "{\"detail\":\"no kernel\"}");
+    loss_report_end(self);
+    assert_false(is_due(self));
+    fake_session_take_over(self);
+    assert_false(is_due(self));
+}
+
+static void a_loss_is_read_once(void **state)
+{
+    session_t *self = *state;
+
+    readings = 0;
+    cell(self, READER);
+    fake_session_reply(self);
+    lose(self);
+    assert_int_equal(readings, 0);
+    cell(self, READER);
+    fake_session_reply(self);
+    cell(self, READER);
+    assert_int_equal(readings, 1);
+}
+
+static void a_take_over_without_a_loss_reads_no_more(void **state)
+{
+    session_t *self = *state;
+    cleanup_buffer buffer_t metadata = BUFFER_EMPTY;
+
+    cell(self, READER);
+    readings = 0;
+    fake_session_take_over(self);
+    assert_true(fake_running(self) > 0);
+    assert_int_equal(readings, 1);
+    assert_false(loss_report_write(self, request_queue_running(self->requests),
+                                   &metadata));
+    assert_int_equal(readings, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define X(name)                                                                \
+    cmocka_unit_test_setup_teardown(name, fake_session_begin_recorded,         \
+                                    fake_session_end)
+        X(the_next_cell_has_the_loss),
+        X(a_cell_of_another_client_has_no_loss),
+        X(a_loss_that_was_not_sent_is_repeated),
+        X(the_next_gateway_knows_who_has_it),
+        X(an_event_alone_says_who_has_it),
+        X(a_cell_that_fails_by_it_has_the_loss),
+        X(the_end_of_a_kernel_that_was_not_ready_is_no_loss),
+        X(a_loss_is_read_once),
+        X(a_take_over_without_a_loss_reads_no_more),
+#undef X
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
