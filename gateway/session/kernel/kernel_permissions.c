@@ -328,6 +328,21 @@ static int check_part(bytes_t part, jspan_t *ret_value, fault_t *fault)
     return 0;
 }
 
+/* Checks the metadata of a reply: only the gateway reports a loss of variables
+ * there. */
+static int check_metadata(const frame_t *frame, fault_t *fault)
+{
+    jspan_t metadata = {.kind = JSPAN_ABSENT}, lost;
+    int r = check_part(frame->metadata, &metadata, fault);
+
+    if (r < 0 || frame->type != FRAME_REPLY)
+        return r;
+    lost = jspan_member(jspan_member(metadata, "hearth"), "lost");
+    return jspan_is(lost, JSPAN_ABSENT)
+               ? 0
+               : refuse(fault, "`hearth.lost` is the gateway's");
+}
+
 int kernel_permissions_check(const frame_t *frame, session_phase_t state,
                              bool is_ready,
                              kernel_permissions_content_t *ret_content,
@@ -351,7 +366,7 @@ int kernel_permissions_check(const frame_t *frame, session_phase_t state,
     if (frame->content.size > row->content_max)
         return fault_set(fault, EPROTO, "%s of %zu bytes, %zu are permitted",
                          name, frame->content.size, row->content_max);
-    r = check_part(frame->metadata, NULL, fault);
+    r = check_metadata(frame, fault);
     if (r < 0)
         return fault_wrap(fault, "metadata of %s", name);
     r = check_part(frame->content, &content, fault);

@@ -443,6 +443,24 @@ static void refuses_metadata_that_is_no_object(void **state)
     assert_int_equal(check(&frame, PHASE_BUSY, &fault), -EPROTO);
 }
 
+/* A client would take it for the gateway's. */
+static void reports_no_loss_in_a_reply(void **state)
+{
+    static const char other[] =
+        "{\"lost\":{},\"hearth\":{\"namespace\":{\"lost\":{}}}}";
+    static const char loss[] = "{\"hearth\":{\"lo\\u0073t\":{}}}";
+    frame_t frame = frame_of(FRAME_REPLY, "{\"status\":\"ok\"}");
+    fault_t fault;
+
+    (void) state;
+    frame.metadata = text_bytes(other);
+    assert_int_equal(check(&frame, PHASE_BUSY, &fault), 0);
+    frame.metadata = text_bytes(loss);
+    assert_int_equal(check(&frame, PHASE_BUSY, &fault), -EPROTO);
+    assert_string_equal(fault.text, "metadata of REPLY: `hearth.lost` is the "
+                                    "gateway's");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +480,7 @@ int main(void)
         cmocka_unit_test(refuses_text_that_is_not_json),
         cmocka_unit_test(refuses_buffers_where_none_belong),
         cmocka_unit_test(refuses_metadata_that_is_no_object),
+        cmocka_unit_test(reports_no_loss_in_a_reply),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
