@@ -75,7 +75,7 @@ class Worker:
                 {**new, "requested": True},
                 {"name": "x", "version": "1.1", "requested": False},
             ],
-            added=[new],
+            added=[{**new, "modules": ["human", "ize"]}],
             changed=[changed],
             removed=[old],
             present=[here],

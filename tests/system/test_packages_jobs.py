@@ -76,7 +76,7 @@ def test_what_is_printed(gateway: Packaged, session: Session) -> None:
         "added humanize 1.0\nadded six 1.0\n"
     )
     assert add(gateway, session, "many") == (
-        "added humanize 4.17.0\n"
+        "added humanize 4.17.0 (import human, ize)\n"
         "changed x 1.0 -> 1.1: restart the session if it is imported\n"
         "removed old 0.1\n"
         "numpy 2.2.0 is there already (profile)\n"

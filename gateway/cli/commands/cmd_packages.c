@@ -64,6 +64,25 @@ static size_t print_list(const json_t *reply, const char *list,
     return json_array_size(packages);
 }
 
+/* Prints what is added, and what is imported of it if that has another name. */
+static size_t print_added(const json_t *reply)
+{
+    const json_t *packages = json_object_get(reply, "added"), *package, *module;
+    terminal_cell_t name, version;
+    size_t i, j;
+
+    json_array_foreach(packages, i, package)
+    {
+        printf("added %s %s", word_of(package, "name", &name),
+               word_of(package, "version", &version));
+        json_array_foreach(json_object_get(package, "modules"), j, module)
+            printf("%s%s", j ? ", " : " (import ",
+                   terminal_cell(json_string_value(module), NOTE_WIDTH));
+        puts(j ? ")" : "");
+    }
+    return json_array_size(packages);
+}
+
 static size_t print_changed(const json_t *reply)
 {
     const json_t *packages = json_object_get(reply, "changed"), *package;
@@ -88,7 +107,7 @@ static void print_notes(const json_t *reply)
 
 static void print_changes(const json_t *reply, const char *otherwise)
 {
-    size_t count = print_list(reply, "added", "added ", "");
+    size_t count = print_added(reply);
 
     count += print_changed(reply);
     count += print_list(reply, "removed", "removed ", "");

@@ -5,11 +5,12 @@
 
 #include <string.h>
 
-#define WORD_MAX   128 /* of a name or a version */
-#define NOTES_MAX  20
-#define KEY_SIZE   32 /* of an environment */
-#define NUMBER_MAX 9
-#define NOTE_SIZE  500 /* of a sentence, in bytes */
+#define WORD_MAX    128 /* of a name or a version */
+#define NOTES_MAX   20
+#define MODULES_MAX 8  /* of a package */
+#define KEY_SIZE    32 /* of an environment */
+#define NUMBER_MAX  9
+#define NOTE_SIZE   500 /* of a sentence, in bytes */
 /* PEP 508 and PEP 440. */
 #define NAME_LETTERS    DOWNLOAD_LETTERS "._-"
 #define VERSION_LETTERS DOWNLOAD_LETTERS "._-+!"
@@ -19,15 +20,16 @@ typedef struct {
     const char *name;
     const char *words[4];
     bool has_requested; /* and the members "requested" and perhaps "sha256" */
+    bool has_modules;   /* perhaps */
     const char *flaw;
 } list_t;
 
 static const list_t lists[] = {
-    {"packages", {"name", "version"}, true, "the list packages"},
-    {"added", {"name", "version"}, false, "the list added"},
-    {"changed", {"name", "from", "to"}, false, "the list changed"},
-    {"removed", {"name", "version"}, false, "the list removed"},
-    {"present", {"name", "version"}, false, "the list present"},
+    {"packages", {"name", "version"}, true, false, "the list packages"},
+    {"added", {"name", "version"}, false, true, "the list added"},
+    {"changed", {"name", "from", "to"}, false, false, "the list changed"},
+    {"removed", {"name", "version"}, false, false, "the list removed"},
+    {"present", {"name", "version"}, false, false, "the list present"},
 };
 
 bool packages_answer_is_name(const char *text_or_null)
@@ -40,6 +42,21 @@ bool packages_answer_is_version(const char *text_or_null)
     return download_answer_is_word(text_or_null, VERSION_LETTERS, WORD_MAX);
 }
 
+/* Returns true for an array of 1 to MODULES_MAX names of modules. */
+static bool are_modules(const json_t *modules)
+{
+    const json_t *module;
+    size_t i;
+
+    json_array_foreach(modules, i, module)
+    {
+        if (!download_answer_is_word(json_string_value(module), NAME_LETTERS,
+                                     WORD_MAX))
+            return false;
+    }
+    return json_array_size(modules) && json_array_size(modules) <= MODULES_MAX;
+}
+
 /* Returns a copy of an entry; NULL if it is not one of the list. */
 static json_t *read_entry(const list_t *list, const json_t *entry)
 {
@@ -47,6 +64,8 @@ static json_t *read_entry(const list_t *list, const json_t *entry)
     const json_t *requested = json_object_get(entry, "requested");
     json_t *hash =
         list->has_requested ? json_object_get(entry, "sha256") : NULL;
+    json_t *modules =
+        list->has_modules ? json_object_get(entry, "modules") : NULL;
     size_t members = list->has_requested;
 
     for (; list->words[members - list->has_requested]; members++) {
@@ -65,7 +84,12 @@ static json_t *read_entry(const list_t *list, const json_t *entry)
         return NULL;
     if (hash)
         json_object_set(copy, "sha256", hash);
-    return json_object_size(entry) == members + (hash != NULL)
+    if (modules && !are_modules(modules))
+        return NULL;
+    if (modules)
+        json_object_set(copy, "modules", modules);
+    return json_object_size(entry)
+                       == members + (hash != NULL) + (modules != NULL)
                    && (!list->has_requested || json_is_boolean(requested))
                ? json_incref(copy)
                : NULL;

@@ -162,7 +162,9 @@ def _ask(order: str, names: list[str], say: str) -> Content:
 def _changes(reply: Content) -> Iterator[str]:
     added, changed = reply.get("added", []), reply.get("changed", [])
     for one in added:
-        yield f"added {one['name']} {one['version']}"
+        modules = ", ".join(one.get("modules", ()))
+        which = f" (import {modules})" * bool(modules)
+        yield f"added {one['name']} {one['version']}{which}"
     for one in changed:
         yield f"changed {one['name']} {one['from']} -> {one['to']}"
     for one in reply.get("removed", []):

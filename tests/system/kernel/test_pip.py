@@ -350,9 +350,10 @@ def test_the_next_line_imports_it(kernel, folder):  # noqa: F811
         kernel, "%pip install humanize\nimport humanize\nhumanize.version"
     )
     add(folder, "1", **HUMANIZE)
-    answer(kernel, call, result={"status": "ok", "added": [HUMANIZE]})
+    added = {**HUMANIZE, "modules": ["humanize", "human"]}
+    answer(kernel, call, result={"status": "ok", "added": [added]})
     events = kernel.until_reply(cell)
-    assert printed(events) == ["added humanize 4.17.0"]
+    assert printed(events) == ["added humanize 4.17.0 (import humanize, human)"]
     value = only(events, "RESULT").content["data"]["text/plain"]
     assert value == "'4.17.0'"
 

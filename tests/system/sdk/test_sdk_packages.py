@@ -25,6 +25,7 @@ def index() -> Iterator[FakeIndex]:
         made.add("humane", "4.0", requires=["timely>=1"])
         made.add("humane", "4.1", requires=["timely>=1"])
         made.add("barred", "1.0")
+        made.add("named", "1.0", {"another.py": ""})
         yield made
 
 
@@ -72,6 +73,12 @@ def test_packages_come_and_go(session: hearth.Session) -> None:
     done = session.packages.remove("humane")
     assert done.removed == (("humane", "4.1"), ("timely", "1.5"))
     assert done.packages == ()
+
+
+def test_modules_of_another_name_are_named(session: hearth.Session) -> None:
+    done = session.packages.add("named", "timely")
+    assert done.modules == {"named": ("another",)}
+    assert session.packages.add("named").modules == {}
 
 
 def test_what_is_there_is_present(session: hearth.Session) -> None:

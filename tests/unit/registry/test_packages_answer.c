@@ -39,10 +39,12 @@ static void progress_and_an_answer(void **state)
             "{\"ok\":{\"packages\":[{\"name\":\"humanize\",\"version\":"
             "\"4.17.0\",\"requested\":true,\"sha256\":\"" HASH
             "\"}],\"added\":[{\"name\":\"humanize\","
-            "\"version\":\"4.17.0\"}],\"changed\":[{\"name\":\"x\",\"from\":"
+            "\"version\":\"4.17.0\",\"modules\":[\"human\",\"a.b\"]}],"
+            "\"changed\":[{\"name\":\"x\",\"from\":"
             "\"1!1.0\",\"to\":\"1.1+cu12\"}],\"removed\":[],\"present\":[],"
             "\"notes\":[\"x was\\nyanked\"]}}"),
-        "{\"added\": [{\"name\": \"humanize\", \"version\": \"4.17.0\"}], "
+        "{\"added\": [{\"modules\": [\"human\", \"a.b\"], \"name\": "
+        "\"humanize\", \"version\": \"4.17.0\"}], "
         "\"changed\": [{\"from\": \"1!1.0\", \"name\": \"x\", \"to\": "
         "\"1.1+cu12\"}], \"notes\": [\"x was yanked\"], "
         "\"packages\": [{\"name\": \"humanize\", \"requested\": true, "
@@ -127,6 +129,14 @@ static void what_is_not_valid_is_a_failure(void **state)
         "{\"ok\":{},\"ok\":{}}",
         "{\"ok\":{\"other\":[]}}",
         "{\"ok\":{\"notes\":{}}}",
+        "{\"ok\":{\"added\":[{\"name\":\"a\",\"version\":\"1\",\"modules\":"
+        "[]}]}}",
+        "{\"ok\":{\"added\":[{\"name\":\"a\",\"version\":\"1\",\"modules\":"
+        "[\"a b\"]}]}}",
+        "{\"ok\":{\"added\":[{\"name\":\"a\",\"version\":\"1\",\"modules\":"
+        "[\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\"]}]}}",
+        "{\"ok\":{\"removed\":[{\"name\":\"a\",\"version\":\"1\",\"modules\":"
+        "[\"b\"]}]}}",
         "{\"ok\":{\"notes\":[1]}}",
         "{\"ok\":{\"notes\":[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\","
         "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]}}",

@@ -475,6 +475,8 @@ class PackagesChanged:
     present: tuple[tuple[str, str], ...]
     #: Sentences about what was added, such as that a version was yanked.
     notes: tuple[str, ...] = ()
+    #: The modules of what was added, by its name, where they have another name.
+    modules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def packages_changed(model: Mapping[str, Any]) -> PackagesChanged:
@@ -496,6 +498,11 @@ def packages_changed(model: Mapping[str, Any]) -> PackagesChanged:
         ),
         present=pairs("present"),
         notes=tuple(model.get("notes", ())),
+        modules={
+            entry["name"]: tuple(entry["modules"])
+            for entry in model.get("added", ())
+            if "modules" in entry
+        },
     )
 
 

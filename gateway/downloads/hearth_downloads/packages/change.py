@@ -27,6 +27,7 @@ from hearth_downloads.packages.kept import (
     sync,
 )
 from hearth_downloads.packages.metadata import judge_metadata
+from hearth_downloads.packages.modules import find_modules
 from hearth_downloads.packages.profile import find_installed, find_module
 from hearth_downloads.packages.profile_wheels import ProfileWheels
 from hearth_downloads.packages.report import Answer, encode, report
@@ -295,9 +296,14 @@ class _Change:
             self.generations.commit(None, account)
         return answer
 
-    def _report(self, account: Account, new: dict[str, str]) -> Answer:
+    def _report(
+        self,
+        account: Account,
+        new: dict[str, str],
+        modules: dict[str, list[str]] | None = None,
+    ) -> Answer:
         answer = report(
-            self.before, account, self.profile, list(new), self.notes
+            self.before, account, self.profile, list(new), self.notes, modules
         )
         if self.job.order == "profile":
             number = account.generation or self.generations.next_number()
@@ -324,7 +330,9 @@ class _Change:
                 replace(one, sha256=found.get(one.name, "")) for one in packages
             )
         account = Account(0, requested, packages, resolved, content)
-        answer = encode(self._report(account, new))
+        added = account.versions().keys() - self.before.versions().keys()
+        modules = find_modules(self.stage.new, added)
+        answer = encode(self._report(account, new, modules))
         self.gateway.check()
         self.generations.commit(self.stage.new, account)
         return answer

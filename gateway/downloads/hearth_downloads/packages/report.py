@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Optional
 
 from hearth_kernel.packages.names import normalise
 
@@ -25,9 +25,14 @@ def report(
     profile: dict[str, str],
     asked: list[str],
     notes: Sequence[str] = (),
+    modules: Optional[dict[str, list[str]]] = None,
 ) -> Answer:
-    """Return the members of the answer; `profile` has its versions."""
+    """Return the members of the answer; `profile` has its versions.
+
+    `modules` has what is imported of a package that has another name.
+    """
     old, new = before.versions(), after.versions()
+    modules = modules or {}
     return {
         "packages": [
             {
@@ -38,7 +43,14 @@ def report(
             }
             for one in after.packages
         ],
-        "added": [_show(name, new) for name in new if name not in old],
+        "added": [
+            {
+                **_show(name, new),
+                **({"modules": modules[name]} if name in modules else {}),
+            }
+            for name in new
+            if name not in old
+        ],
         "changed": [
             {"name": name, "from": old[name], "to": new[name]}
             for name in new
@@ -69,7 +81,7 @@ def encode(answer: Answer) -> bytes:
             _check_entry(entry)
     datagram = json.dumps({"ok": answer}).encode()
     if len(datagram) > DATAGRAM_MAX:
-        datagram = _encode_without_wheels(answer)
+        datagram = _encode_shortly(answer)
     if len(datagram) > DATAGRAM_MAX:
         raise Refused(
             f"the list of the session's packages would have {len(datagram)} "
@@ -78,18 +90,24 @@ def encode(answer: Answer) -> bytes:
     return datagram
 
 
-def _encode_without_wheels(answer: Answer) -> bytes:
-    """Return the datagram without hashes, which a long list leaves out."""
+def _encode_shortly(answer: Answer) -> bytes:
+    """Return the datagram without what a long list leaves out."""
+    added = [
+        {name: value for name, value in one.items() if name != "modules"}
+        for one in answer["added"]
+    ]
     packages = [
         {name: value for name, value in one.items() if name != "sha256"}
         for one in answer["packages"]
     ]
-    return json.dumps({"ok": {**answer, "packages": packages}}).encode()
+    return json.dumps(
+        {"ok": {**answer, "packages": packages, "added": added}}
+    ).encode()
 
 
 def _check_entry(entry: dict[str, Any]) -> None:
     for member, word in entry.items():
-        if member in ("requested", "sha256"):
+        if member in ("requested", "sha256", "modules"):
             continue
         permits = is_name if member == "name" else is_version
         if not permits(word):
