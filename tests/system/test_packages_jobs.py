@@ -192,6 +192,11 @@ def test_the_notebook_and_the_audit_log_have_it(gateway: Packaged) -> None:
         ("removed", "old", "0.1", None),
     ]
     assert all(one["who"].startswith("uid=") for one in found)
+    assert [(one.get("rule"), "index" in one) for one in found] == [
+        ("cooldown", True),
+        ("cooldown", True),
+        (None, False),
+    ]
     fail(gateway, session, "refused")
     record = wait_record(
         gateway, event="package", outcome="refused", session=session.id

@@ -51,6 +51,7 @@ static void on_written(void *arg, download_job_t *job, json_t *reply)
         .who = download_asker_who(job->asker),
         .order = download_job_text(job->content, "order"),
         .names = json_object_get(job->content, "names"),
+        .job = job->content,
         .is_repeated = json_is_true(json_object_get(job->content, "repeated")),
         .is_revival = json_is_true(json_object_get(job->content, "revival")),
     };

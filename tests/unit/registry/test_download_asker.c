@@ -18,7 +18,8 @@ static void code_in_a_cell_asks(void **state)
     download_fakes_answer(
         0, "{\"status\":\"ok\",\"added\":[{\"name\":\"a\",\"version\":"
            "\"1\"}]}");
-    DID("audit package added by kernel of aa1: {\"package\": \"a\", "
+    DID("audit package added by kernel of aa1: {\"index\": "
+        "\"https://index/simple/\", \"package\": \"a\", \"rule\": \"any\", "
         "\"version\": \"1\"}");
     assert_string_equal(
         fake_said(),

@@ -26,10 +26,12 @@ static void a_job_is_answered_when_its_worker_has(void **state)
            "\"version\":\"4.17.0\"}],\"changed\":[{\"name\":\"x\",\"from\":"
            "\"1\",\"to\":\"2\"}],\"removed\":[{\"name\":\"y\",\"version\":"
            "\"3\"}]}");
-    DID("audit package added by uid=7 of aa1: {\"package\": \"humanize\", "
-        "\"version\": \"4.17.0\"}; "
-        "audit package changed by uid=7 of aa1: {\"from\": \"1\", \"package\": "
-        "\"x\", \"version\": \"2\"}; "
+    DID("audit package added by uid=7 of aa1: {\"index\": "
+        "\"https://index/simple/\", \"package\": \"humanize\", \"rule\": "
+        "\"any\", \"version\": \"4.17.0\"}; "
+        "audit package changed by uid=7 of aa1: {\"from\": \"1\", \"index\": "
+        "\"https://index/simple/\", \"package\": \"x\", \"rule\": \"any\", "
+        "\"version\": \"2\"}; "
         "audit package removed by uid=7 of aa1: {\"package\": \"y\", "
         "\"version\": \"3\"}");
     assert_string_equal(fake_said(), "aa1 NOTE");

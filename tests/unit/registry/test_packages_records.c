@@ -35,6 +35,49 @@ static void a_failure_has_one_record(void **state)
     download_fakes_leave(1);
 }
 
+#define ADDED                                                                  \
+    "{\"status\":\"ok\",\"packages\":[{\"name\":\"a-b\",\"version\":\"1\","    \
+    "\"requested\":true,\"sha256\":\"5a\"}],\"added\":[{\"name\":\"a-b\","     \
+    "\"version\":\"1\"}]}"
+
+/* Returns the record of a package that was added by that request. */
+static const char *add(const char *name, size_t number)
+{
+    download_fakes_set_rules("{\"max_files\":5}", NULL);
+    download_fakes_ask("aa1", "add", name);
+    deeds_forget();
+    download_fakes_answer(number, ADDED);
+    return deeds_take();
+}
+
+/* Each rule that counts is stricter than those after it. */
+static void an_addition_has_its_origin(void **state)
+{
+    static char allow[] = "a*", *list[] = {allow, NULL};
+
+    (void) state;
+    fake_profile.packages.cooldown_ms = 1000;
+    assert_non_null(
+        strstr(add("a_b==1", 0),
+               "audit package added by uid=7 of aa1: {\"index\": "
+               "\"https://index/simple/\", \"package\": \"a-b\", \"rule\": "
+               "\"cooldown\", \"sha256\": \"5a\", \"version\": \"1\"}"));
+    download_fakes_leave(0);
+    fake_profile.packages.allow = list;
+    assert_non_null(strstr(add("a_b", 1), "\"rule\": \"allow\""));
+    download_fakes_leave(1);
+    assert_non_null(
+        strstr(add("A.b==1 --hash=sha256:00", 2), "\"rule\": \"hash\""));
+    download_fakes_leave(2);
+    fake_profile.packages.allow = NULL;
+    assert_non_null(
+        strstr(add("c==1 --hash=sha256:00", 3), "\"rule\": \"cooldown\""));
+    download_fakes_leave(3);
+    fake_profile.packages.cooldown_ms = 0;
+    assert_non_null(strstr(add("a-b", 4), "\"rule\": \"any\""));
+    download_fakes_leave(4);
+}
+
 /* A record has 16 KiB. */
 static void many_long_names_have_a_record(void **state)
 {
@@ -67,6 +110,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_failure_has_one_record),
+        TEST(an_addition_has_its_origin),
         TEST(many_long_names_have_a_record),
     };
 
