@@ -134,6 +134,7 @@ profile_t *profile_new(const char *name)
         .deny = mem_new(sizeof(char *)),
         .networks = mem_new(sizeof(char *)),
         .max_bytes = 4 * GIB,
+        .max_files = 500000,
         .serves_cells = 1,
     };
     return self;

@@ -67,6 +67,7 @@ typedef struct {
     char **deny;        /* such places, which allow does not permit */
     char **networks;    /* private networks that a name may lead to, as CIDR */
     uint64_t max_bytes; /* of one file */
+    uint64_t max_files; /* and folders, of one repository */
     int serves_cells;   /* code in a cell may ask for files */
     int has_submodules; /* those of a repository may come, too */
 } profile_fetch_t;

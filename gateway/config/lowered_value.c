@@ -38,6 +38,7 @@ static const struct {
     {"fetch/allow", WAY_LIST_NO},
     {"fetch/deny", WAY_LIST},
     {"fetch/max_bytes", WAY_LESS},
+    {"fetch/max_files", WAY_LESS},
     {"fetch/cells", WAY_LESS},
     {"fetch/submodules", WAY_LESS},
 };

@@ -176,10 +176,11 @@ static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
         job,
         is_file
             ? json_pack("{s:s}", "sha256", download_job_text(content, "sha256"))
-            : json_pack("{s:s,s:I,s:b,s:b}", "ref",
+            : json_pack("{s:s,s:I,s:I,s:b,s:b}", "ref",
                         download_job_text(content, "ref"), "depth",
                         json_integer_value(json_object_get(content, "depth")),
-                        "lfs", fetch_request_has(content, "lfs"), "submodules",
+                        "max_files", (json_int_t) fetch->max_files, "lfs",
+                        fetch_request_has(content, "lfs"), "submodules",
                         fetch_request_has(content, "submodules")));
     recorded_result_pin_fetch(content, kind, job);
     return job;

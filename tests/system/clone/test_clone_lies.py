@@ -228,6 +228,22 @@ def test_too_many_files(folder: Folder, server: GitServer) -> None:
     assert f"more than {whole - 1} files, folders and links" in fault.text
 
 
+def test_more_files_than_the_profile_permits(
+    folder: Folder, server: GitServer
+) -> None:
+    made = server.make()
+    made.commit({f"d/{n}": "" for n in range(20)})
+    whole = folder.clone(made.url).files
+    assert folder.clone(made.url, max_files=whole).files == whole
+    fault = folder.refuse(made.url, max_files=whole - 1)
+    assert fault.ename == "FetchRefused"
+    assert f"more than {whole - 1} files, folders and links" in fault.text
+    assert "/fetch/max_files permits" in fault.text
+    own = {"max_files": str(whole - 1)}
+    fault = folder.refuse(made.url, max_files=whole - 1, own_texts=own)
+    assert "which this session's own fetch/max_files permits" in fault.text
+
+
 def test_too_deep_folders(folder: Folder, server: GitServer) -> None:
     made = server.make()
     made.commit({"d/" * 99 + "a": ""})

@@ -47,6 +47,7 @@ static void the_table_has_the_defaults(void **state)
     assert_null(other->fetch.deny[0]);
     assert_null(other->fetch.networks[0]);
     assert_int_equal(profile->fetch.max_bytes, other->fetch.max_bytes);
+    assert_int_equal(profile->fetch.max_files, other->fetch.max_files);
     assert_int_equal(other->fetch.max_bytes, (uint64_t) 4 << 30);
     assert_int_equal(profile->fetch.serves_cells, other->fetch.serves_cells);
     assert_int_equal(profile->fetch.has_submodules,

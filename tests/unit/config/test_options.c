@@ -287,6 +287,8 @@ static void wrong_values_are_answered_with_the_permitted_ones(void **state)
         {FETCH "max_bytes", "0", "from 64K to 1T"},
         {FETCH "max_bytes", "63K", "from 64K to 1T"},
         {FETCH "max_bytes", "2T", "from 64K to 1T"},
+        {FETCH "max_files", "0", "from 1 to 500000"},
+        {FETCH "max_files", "500001", "from 1 to 500000"},
         {FETCH "max_bytes", "many", "a size such as"},
         {"profile/new/limits/processes", "x", "from 8 to 1048576"},
         {"profile/new/limits/tmp_bytes", "1M", "limits/shm that of /dev/shm"},
@@ -460,6 +462,7 @@ static void values_are_written_as_they_are_read(void **state)
         {FETCH "private", "", ""},
         {FETCH "max_bytes", "65536", "64K"},
         {FETCH "max_bytes", "1T", NULL},
+        {FETCH "max_files", "1", NULL},
         {"profile/python3/preload", "", ""},
     };
     cleanup_options options_t *options = options_new();

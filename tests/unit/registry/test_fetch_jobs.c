@@ -394,9 +394,13 @@ static void submodules_are_the_operators_choice(void **state)
     assert_non_null(
         strstr(fake_answered(), "created with fetch/submodules = no"));
     assert_int_equal(download_fakes.started, 0);
-    download_fakes_set_rules(NULL, NULL);
+    fake_profile.fetch.max_files = 9;
+    download_fakes_set_rules(NULL, "{\"max_files\":7}");
     download_fakes_fetch(request);
     assert_int_equal(download_fakes.started, 1);
+    assert_int_equal(json_integer_value(json_object_get(
+                         download_fakes.workers[0].job, "max_files")),
+                     7);
     assert_true(json_is_true(
         json_object_get(download_fakes.workers[0].job, "submodules")));
     download_fakes_answer(0, ERROR("FetchFailed"));

@@ -22,6 +22,7 @@ class Job(fetch.Job):
     submodules: bool = False  # they come, too
     spent_bytes: int = 0  # of max_bytes, by other repositories of the job
     spent_files: int = 0
+    max_files: int = 500_000  # files, folders and links of all of them
     room: int = -1  # bytes that the workspace takes; -1: it has no limit
     rate: int = 2  # a server that counts its objects sends little
 

@@ -95,6 +95,12 @@ class TreeFile:
         self.entries += 1
         if self.entries > ENTRIES_MAX:
             raise too_many()
+        if self.entries > self.job.max_files:
+            raise Refused(
+                f"the repository has more than {self.job.max_files} files, "
+                "folders and links, with those of .git, which "
+                f"{self.job.setting('max_files')} permits"
+            )
         if len(path) > PATH_MAX or path.count(b"/") >= DEPTH_MAX:
             raise too_deep()
         if self.entries % _CHECK_ENTRIES == 0:
