@@ -46,6 +46,24 @@ def test_a_requirement_keeps_its_hashes() -> None:
     assert more == f"a[x]==1 --hash=sha256:{ZERO}"
 
 
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("a", pin("a", ZERO)),
+        ("a==1", pin("a", ZERO)),
+        ("a[x]", pin("a[x]", ZERO)),
+        ("a==2", "a==2"),
+        ("a>=1", "a>=1"),
+        (pin("a", "1" * 64), pin("a", "1" * 64)),
+    ],
+)
+def test_hashes_stay_until_other_versions_are_asked_for(
+    text: str, whole: str
+) -> None:
+    assert with_extras(text, pin("a", ZERO)) == whole
+    assert with_extras(text, "a==1") == text
+
+
 def test_the_file_with_the_hash_is_taken(
     folder: Folder, index: FakeIndex
 ) -> None:
@@ -92,6 +110,56 @@ def test_what_is_there_has_to_have_the_hash(
     assert folder.do("add", pin("a", made))["added"] == []
     assert index.count() == 0
     assert ZERO in refuse(folder, pin("a", ZERO)).text
+
+
+def two_files(index: FakeIndex) -> tuple[Release, Release]:
+    """uv takes the second one if both are permitted."""
+    plain = index.add("many", "1", {"many.py": "A = 2"})
+    return plain, index.add("many", "1", {"many.py": "A = 3"}, tag=TAG)
+
+
+def test_another_file_takes_the_place_of_what_is_there(
+    folder: Folder, index: FakeIndex
+) -> None:
+    plain, other = two_files(index)
+    folder.do("add", pin("many", plain))
+    answer = folder.do("add", pin("many", other))
+    assert answer["packages"][0]["sha256"] == other.sha256
+    assert folder.read("many.py") == "A = 3"
+
+
+def test_a_file_stays_when_another_package_goes(
+    folder: Folder, index: FakeIndex
+) -> None:
+    plain, _ = two_files(index)
+    index.add("other", "1")
+    folder.do("add", pin("many", plain), "other")
+    folder.do("remove", "other")
+    assert folder.read("many.py") == "A = 2"
+
+
+@pytest.mark.parametrize("again", ["many", "many==1"])
+def test_a_file_stays_when_its_name_comes_with_another(
+    folder: Folder, index: FakeIndex, again: str
+) -> None:
+    plain, _ = two_files(index)
+    index.add("other", "1")
+    folder.do("add", pin("many", plain))
+    folder.do("add", again)
+    folder.do("add", again, "other")
+    assert folder.read("many.py") == "A = 2"
+
+
+def test_a_file_without_a_hash_may_stay_but_no_other_comes(
+    folder: Folder, index: FakeIndex
+) -> None:
+    plain, _ = two_files(index)
+    needs = index.add("needs", "1", requires=["many"])
+    more = index.add("more", "1")
+    folder.do("add", pin("many", plain), pin("needs", needs))
+    folder.do("remove", "many")
+    folder.do("add", pin("more", more), require_hashes=True)
+    assert folder.read("many.py") == "A = 2"
 
 
 def test_only_hashes_come_where_they_are_required(

@@ -226,7 +226,7 @@ class _Change:
         self.notes = resolver.notes
         packages = to_packages(pins, requested, self.before)
         resolved = resolver.read()
-        if self._has(packages):
+        if self._has(packages) and hashes.are_there(pins):
             return self._keep(requested, packages, resolved, new)
         self.gateway.progress(f"installing {len(pins)} packages")
         resolver.install(pins)
@@ -257,7 +257,9 @@ class _Change:
         if self._has(packages):
             return self._keep(requested, packages, resolved, new)
         self.gateway.progress(f"installing {len(pins)} packages")
-        resolver.reinstall(pins)
+        # An index may have several files of a version that fit here.
+        hashes = Hashes(self.job, requested, self.before)
+        resolver.reinstall(hashes.keep(pins))
         return self._finish(resolver, requested, packages, resolved, new)
 
     def _has(self, packages: tuple[Package, ...]) -> bool:

@@ -38,8 +38,10 @@ class Hashes:
         wanted = self.wanted.get(pin.name)
         if wanted:
             return self._take(pin, wanted)
-        if not self.job.require_hashes or self._is_known(pin):
+        if not self.job.require_hashes or self._is_recorded(pin):
             return pin
+        if self._has(pin):
+            return self._stay(pin)
         hashes = {one[len(OPTION) :] for one in pin.hashes}
         example = hashes.pop() if len(hashes) == 1 else "…"
         chain = find_chain(pin.name, graph)
@@ -50,13 +52,31 @@ class Hashes:
             f"{' in the same request' * bool(chain)}"
         )
 
-    def _is_known(self, pin: Pin) -> bool:
-        """Return true if the session has that file, or a record names it."""
+    def keep(self, pins: list[Pin]) -> list[Pin]:
+        """Return the packages with the hashes of the files that are there."""
+        return [self._stay(pin) if self._has(pin) else pin for pin in pins]
+
+    def are_there(self, pins: list[Pin]) -> bool:
+        """Return true if the session has no other files than these permit."""
+        return all(
+            self._has(pin) or not (self._find(pin) or pin.name in self.wanted)
+            for pin in pins
+        )
+
+    def _is_recorded(self, pin: Pin) -> bool:
+        """Return true if a record names that file."""
         version, sha256 = [*self.job.pins.get(pin.name, ()), "", ""][:2]
-        if sha256 and version == pin.version:
-            return True
-        there = self.before.find_wheel(pin.name, pin.version)
-        return bool(there) and OPTION + there in pin.hashes
+        return bool(sha256) and version == pin.version
+
+    def _find(self, pin: Pin) -> str:
+        return self.before.find_wheel(pin.name, pin.version)
+
+    def _has(self, pin: Pin) -> bool:
+        """Return true if the session has a file that the hashes permit."""
+        return bool(self._find(pin)) and OPTION + self._find(pin) in pin.hashes
+
+    def _stay(self, pin: Pin) -> Pin:
+        return replace(pin, hashes=(OPTION + self._find(pin),))
 
     def _take(self, pin: Pin, wanted: frozenset[str]) -> Pin:
         hashes = tuple(

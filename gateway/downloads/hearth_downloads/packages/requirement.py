@@ -144,12 +144,20 @@ def find_hashes(text: str) -> frozenset[str]:
 def with_extras(text: str, before: str) -> str:
     """Return a requirement with the extras of the one before it, too.
 
-    Both are texts of `parse`. As with pip, what an extra has brought stays.
+    Both are texts of `parse`. As with pip, what an extra has brought stays. So
+    does the file that a hash has pinned, until other versions are asked for.
     """
     plain, space, hashes = text.partition(_HASH)
     new = _REQUIREMENT.fullmatch(plain)
     old = _REQUIREMENT.fullmatch(without_hashes(before))
-    if not new or not old or not old["extras"]:
+    if not new or not old:
+        return text
+    clauses = new["clauses"]
+    if not space and find_hashes(before) and clauses in ("", old["clauses"]):
+        clauses = old["clauses"]
+        _, space, hashes = before.partition(_HASH)
+        text = f"{plain.removesuffix(clauses)}{clauses}{space}{hashes}"
+    if not old["extras"]:
         return text
     extras = {
         normalise(extra): extra
@@ -157,7 +165,7 @@ def with_extras(text: str, before: str) -> str:
         for extra in (found["extras"] or "").split(",")
         if extra
     }
-    whole = f"{new['name']}[{','.join(extras.values())}]{new['clauses']}"
+    whole = f"{new['name']}[{','.join(extras.values())}]{clauses}"
     if len(whole) > LENGTH_MAX:
         raise Invalid(
             f"{new['name']} would have extras and versions of {len(whole)} "
