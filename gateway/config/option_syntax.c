@@ -13,9 +13,9 @@
 #include <string.h>
 
 #define PACKAGE_NAME_MAX   128
-#define REQUIREMENT_MAX    8000 /* as the packages worker has it */
-#define HOST_NAME_MAX_SIZE 253  /* RFC 1035 */
-#define HOST_LABEL_MAX     63   /* RFC 1035 */
+#define REQUIREMENT_MAX    20000 /* as the packages worker has it */
+#define HOST_NAME_MAX_SIZE 253   /* RFC 1035 */
+#define HOST_LABEL_MAX     63    /* RFC 1035 */
 #define INDEX_URL_MAX      2000
 
 bool option_is_module(const char *name)

@@ -9,7 +9,7 @@
 
 #define CONTENTS_MAX 64
 
-static char did[16384], taken[16384];
+static char did[65536], taken[65536];
 static struct {
     char type[40];
     char content[4096];

@@ -25,9 +25,9 @@
 #define WAITING      16               /* jobs that wait for either */
 #define OF_SESSION   2                /* of them, jobs of one session */
 #define LIMIT_MS     (10 * 60 * 1000) /* of a job */
-#define CACHE_FACTOR 4    /* times what a profile permits a session */
-#define NAMES_MAX    100  /* of packages in a request */
-#define NAME_BYTES   8000 /* bytes of each, a requirement with its hashes */
+#define CACHE_FACTOR 4     /* times what a profile permits a session */
+#define NAMES_MAX    100   /* of packages in a request */
+#define NAME_BYTES   20000 /* bytes of each, a requirement with its hashes */
 
 struct packages_jobs {
     const registry_parts_t *parts; /* borrowed */
@@ -223,7 +223,7 @@ static const char *find_flaw(const json_t *content)
         return "`order` must be add, remove or list";
     return are_names(names) ? NULL
                             : "packages must be an array of 1 to 100 texts, "
-                              "each of 1 to 8000 bytes without control "
+                              "each of 1 to 20000 bytes without control "
                               "characters, as [\"humanize>=4\"]";
 }
 

@@ -138,7 +138,7 @@ def test_bodies_that_are_none(web: Web, here: str, body: Any) -> None:
     answer = web.ask("POST", here, body)
     assert answer.status == 400
     assert answer.json["message"] == (
-        "packages must be an array of 1 to 100 texts, each of 1 to 8000 bytes "
+        "packages must be an array of 1 to 100 texts, each of 1 to 20000 bytes "
         'without control characters, as ["humanize>=4"]'
     )
 
@@ -152,7 +152,7 @@ def test_more_bodies_that_are_none(web: Web, here: str) -> None:
     answer = web.ask("POST", here, raw=twice)
     assert answer.status == 400
     assert "duplicate object key" in answer.json["message"]
-    for name in ("a\nb", "x" * 8001):
+    for name in ("a\nb", "x" * 20001):
         answer = add(web, here, name)
         assert answer.status == 400
         assert "without control characters" in answer.json["message"]

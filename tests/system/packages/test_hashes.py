@@ -46,6 +46,12 @@ def test_a_requirement_keeps_its_hashes() -> None:
     assert more == f"a[x]==1 --hash=sha256:{ZERO}"
 
 
+def test_a_version_may_have_many_wheels() -> None:
+    # Those of charset-normalizer and lxml have over 170.
+    text = pin("a", *[f"{number:064x}" for number in range(250)])
+    assert len(find_hashes(parse(text).text)) == 250
+
+
 @pytest.mark.parametrize(
     ("text", "whole"),
     [

@@ -381,7 +381,7 @@ static void what_is_refused(void **state)
 static void too_many_names(void **state)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
-    char name[8100];
+    char name[20100];
 
     (void) state;
     buffer_text(&text, "{\"id\":\"aa1\",\"order\":\"add\",\"names\":[\"a\"");
@@ -391,10 +391,10 @@ static void too_many_names(void **state)
     download_fakes_ask_text((const char *) text.data);
     ANSWERED("BadRequest");
     memset(name, 'a', sizeof name);
-    name[8001] = '\0';
+    name[20001] = '\0';
     download_fakes_ask("aa1", "add", name);
     ANSWERED("BadRequest");
-    name[8000] = '\0';
+    name[20000] = '\0';
     download_fakes_ask("aa1", "add", name);
     ANSWERED("");
     download_fakes_finish(0);

@@ -17,7 +17,7 @@ from hearth_downloads.core.faults import Invalid
 
 COUNT_MAX = 100
 LENGTH_MAX = 200  # without hashes
-HASHES_MAX = 90  # of one version, which has a wheel for each machine
+HASHES_MAX = 250  # of one version, which has a wheel for each machine
 WORD_MAX = 128  # of a name or a version; the gateway takes no longer ones
 NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 # PEP 440, as loosely as it is read.
