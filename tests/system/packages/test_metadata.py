@@ -142,3 +142,12 @@ def test_refuses_large_metadata(tmp_path: Path) -> None:
     os.truncate(path, METADATA_MAX + 1)
     with pytest.raises(Refused, match=r"b_c-1\.0.*/METADATA has"):
         judge(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["METADATA", "PKG-INFO"])
+def test_refuses_a_folder_in_the_place_of_a_text(
+    tmp_path: Path, text: str
+) -> None:
+    write(tmp_path / "b_c-1.0.dist-info" / text / "x", "")
+    with pytest.raises(Refused, match=f"/{text} of a package is a folder"):
+        judge(tmp_path)

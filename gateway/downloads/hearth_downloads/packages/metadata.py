@@ -75,6 +75,9 @@ def _judge_text(folder: int, path: str, package: str, version: str) -> None:
         number = os.open(path, _READ, dir_fd=folder)
     except FileNotFoundError:
         return
+    if stat.S_ISDIR(os.fstat(number).st_mode):
+        os.close(number)
+        raise Refused(f"{show(path)} of a package is a folder, and not a text")
     with open(number, "rb") as file:
         size = os.fstat(number).st_size
         if size > METADATA_MAX:
