@@ -47,7 +47,8 @@ int64_t display_places_update(display_places_t *self, const char *id,
         int64_t more =
             (int64_t) size - json_integer_value(json_object_get(place, "size"));
 
-        if (more > 0 && (uint64_t) (grown + more) > room)
+        /* The places before may have shrunk by more than this one grows. */
+        if (more > 0 && grown + more > 0 && (uint64_t) (grown + more) > room)
             continue;
         grown += more;
         json_object_set_new(place, "size", json_integer((json_int_t) size));

@@ -112,6 +112,23 @@ static void an_update_of_many_places_stays_within_the_bound(void **state)
     assert_string_equal(texts, expected);
 }
 
+/* The large one makes room for more than the small one needs. */
+static void an_update_between_two_sizes_changes_both_places(void **state)
+{
+    const uint64_t bounds[] = {0, 1000};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        CLEANUP(output_list_clear)
+        output_list_t list = {.bytes_max = bounds[i]};
+        show(&list, "display_data", "a", "the longest of the three forms");
+        show(&list, "display_data", "a", "short");
+        show(&list, "update_display_data", "a", "in between");
+        cleanup_free char *texts = texts_of(&list);
+        assert_string_equal(texts, "in between|in between");
+    }
+}
+
 static void an_update_of_another_cells_display_is_no_output(void **state)
 {
     CLEANUP(output_list_clear) output_list_t list = {0};
@@ -161,6 +178,7 @@ int main(void)
         cmocka_unit_test(an_update_changes_all_places_of_its_display),
         cmocka_unit_test(an_update_changes_no_more_than_the_newest_places),
         cmocka_unit_test(an_update_of_many_places_stays_within_the_bound),
+        cmocka_unit_test(an_update_between_two_sizes_changes_both_places),
         cmocka_unit_test(an_update_of_another_cells_display_is_no_output),
         cmocka_unit_test(a_display_that_was_cleared_has_no_other_form),
         cmocka_unit_test(updates_stay_within_the_bound),
