@@ -28,18 +28,32 @@ static int read_losses(const session_t *self, kernel_losses_t *losses,
     return r;
 }
 
-/* Finds out what was lost. */
+/* Removes the variables that other readers' cells have made again. */
+static void drop_made_again(kernel_losses_t *losses)
+{
+    size_t i = 0;
+    const char *name;
+
+    while ((name = json_string_value(json_array_get(losses->loss.names, i))))
+        if (json_object_get(losses->names, name))
+            json_array_remove(losses->loss.names, i);
+        else
+            i++;
+}
+
+/* Finds out what was lost and is not there by now. */
 static void look(session_t *self)
 {
     cleanup_kernel_losses kernel_losses_t losses = {0};
     fault_t fault;
 
-    if (read_losses(self, &losses, &fault) < 0)
+    if (read_losses(self, &losses, &fault) < 0) {
         log_warning("session=%s the loss is not known: %s", self->spec->id,
                     fault.text);
-    else
-        loss_notice_keep(self->losses,
-                         losses.loss.fresh_seq ? &losses.loss : NULL);
+        return;
+    }
+    drop_made_again(&losses);
+    loss_notice_keep(self->losses, losses.loss.fresh_seq ? &losses.loss : NULL);
 }
 
 static void write_metadata(bytes_t loss, buffer_t *metadata)
@@ -59,8 +73,7 @@ bool loss_report_write(session_t *self, const request_t *request,
     if (!loss_notice_reader(request, reader)
         || !loss_notice_is_due(self->losses, reader))
         return false;
-    if (!loss_notice_text(self->losses).size)
-        look(self);
+    look(self);
     if (!loss_notice_text(self->losses).size)
         return false;
     write_metadata(loss_notice_text(self->losses), metadata);

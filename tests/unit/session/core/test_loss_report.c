@@ -56,14 +56,18 @@ static void lose(session_t *self)
     fake_session_note(self, "ready", 0, "{}");
 }
 
-static bool is_due(const session_t *self)
+static request_t *reader_request(void)
 {
-    cleanup_free char *metadata = mem_text(READER);
     message_t *message = message_new(
         text_bytes("{\"msg_id\":\"m\",\"msg_type\":\"execute_request\"}"),
-        text_bytes("{}"), text_bytes(metadata), text_bytes("{\"code\":\"1\"}"));
-    cleanup_request request_t *request =
-        request_new(1, CHANNEL_SHELL, &message);
+        text_bytes("{}"), text_bytes(READER), text_bytes("{\"code\":\"1\"}"));
+
+    return request_new(1, CHANNEL_SHELL, &message);
+}
+
+static bool is_due(const session_t *self)
+{
+    cleanup_request request_t *request = reader_request();
     char reader[LOSS_NOTICE_READER_SIZE];
 
     assert_true(loss_notice_reader(request, reader));
@@ -114,6 +118,25 @@ static void the_next_cell_has_the_loss(void **state)
     fake_session_reply(self);
     cell(self, READER);
     assert_int_equal(find(self, "execute_input", "\"lost\""), seq);
+}
+
+/* A reader gets the names that are not there when its cell begins. */
+static void a_variable_that_was_made_again_is_not_gone(void **state)
+{
+    session_t *self = *state;
+    cleanup_request request_t *request = reader_request();
+    cleanup_buffer buffer_t before = BUFFER_EMPTY, after = BUFFER_EMPTY;
+
+    make_variable(self);
+    lose(self);
+    assert_true(loss_report_write(self, request, &before));
+    buffer_text(&before, "");
+    assert_non_null(strstr((char *) before.data, "\"names\":[\"df\"]"));
+    make_variable(self);
+    assert_true(loss_report_write(self, request, &after));
+    buffer_text(&after, "");
+    assert_non_null(strstr((char *) after.data, "\"names\":[]"));
+    assert_null(strstr((char *) after.data, "\"more\""));
 }
 
 static void a_cell_of_another_client_has_no_loss(void **state)
@@ -259,6 +282,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(name, fake_session_begin_recorded,         \
                                     fake_session_end)
         X(the_next_cell_has_the_loss),
+        X(a_variable_that_was_made_again_is_not_gone),
         X(a_cell_of_another_client_has_no_loss),
         X(a_loss_that_was_not_sent_is_repeated),
         X(the_next_gateway_knows_who_has_it),
