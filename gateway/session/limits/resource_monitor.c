@@ -125,6 +125,15 @@ cgroup_t *resource_monitor_group(const resource_monitor_t *self)
 
 /* ---- the verdict ---- */
 
+/* Returns how many processes the session's limit has ended. A group counts
+ * those that the machine has ended for want of its own memory, too: without a
+ * limit all are. */
+static uint64_t limit_kills(const resource_monitor_t *self,
+                            const cgroup_usage_t *usage)
+{
+    return self->spec->limits.memory ? usage->memory_kills : 0;
+}
+
 /* " while running cell 7", " between cells". */
 static void write_when(int64_t cell, char ret_text[64])
 {
@@ -183,7 +192,7 @@ void resource_monitor_judge(resource_monitor_t *self,
         .is_quiet = usage->cpu_us < self->last_cpu_us + STEADY_US};
     count_refusals(self, usage, ret_verdict);
     self->last_cpu_us = usage->cpu_us;
-    if (usage->memory_kills > self->reported_kills) {
+    if (limit_kills(self, usage) > self->reported_kills) {
         self->reported_kills = usage->memory_kills;
         end_for_memory(self, 0, cell, ret_verdict);
     } else if (!self->group && limits->memory
@@ -206,7 +215,7 @@ void resource_monitor_explain(resource_monitor_t *self, const kernel_end_t *end,
     if (self->group)
         cgroup_usage(self->group, &usage);
     count_refusals(self, &usage, ret_verdict);
-    if (was_killed && usage.memory_kills > self->reported_kills)
+    if (was_killed && limit_kills(self, &usage) > self->reported_kills)
         end_for_memory(self, 0, cell, ret_verdict);
     else if (end->by_signal && end->code == SIGXCPU)
         end_for_cpu(self, cell, ret_verdict);
@@ -218,7 +227,7 @@ bool resource_monitor_take_kill(resource_monitor_t *self)
 
     if (self->group)
         cgroup_usage(self->group, &usage);
-    if (usage.memory_kills <= self->taken_kills)
+    if (limit_kills(self, &usage) <= self->taken_kills)
         return false;
     self->taken_kills++;
     return true;

@@ -395,6 +395,22 @@ static void each_kill_is_taken_once(void **state)
     assert_false(resource_monitor_take_kill(*state));
 }
 
+/* The machine had no memory left, and has ended a process of the session. */
+static void a_kill_without_a_limit_is_not_the_limits(void **state)
+{
+    kernel_end_t killed = {
+        .is_known = true, .by_signal = true, .code = SIGKILL};
+    resource_verdict_t verdict;
+
+    spec.limits.memory = 0;
+    resource_monitor_begin(*state, "g");
+    fake_group.usage.memory_kills = 1;
+    assert_false(resource_monitor_take_kill(*state));
+    assert_int_equal(judge(state, fake_group.usage, 0).reason, END_REASON_NONE);
+    resource_monitor_explain(*state, &killed, 0, &verdict);
+    assert_int_equal(verdict.reason, END_REASON_NONE);
+}
+
 static void without_a_group_no_kill_is_known(void **state)
 {
     assert_false(resource_monitor_take_kill(*state));
@@ -554,6 +570,7 @@ int main(void)
         GROUP(a_group_bounds_memory_itself),
         GROUP(a_kill_explains_the_end),
         GROUP(each_kill_is_taken_once),
+        GROUP(a_kill_without_a_limit_is_not_the_limits),
         GROUP(only_version_2_kills_all),
         GROUP(a_group_that_slept_is_not_read),
         GROUP(a_group_that_has_not_run_is_read),
