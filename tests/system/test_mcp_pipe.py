@@ -201,13 +201,23 @@ def test_an_invalid_message_is_answered(pipe: Pipe) -> None:
 
 
 def test_calls_do_not_wait_for_each_other(pipe: Pipe) -> None:
-    slow = pipe.execute("import time; time.sleep(1); 'slow'")
+    pipe.execute("import os, time")
+    session = session_of(pipe.read())
+    slow = pipe.execute(
+        "while not os.path.exists('go'): time.sleep(0.01)\n'slow'",
+        session=session,
+    )
     fast = pipe.send("server/discover")
     assert pipe.read()["id"] == fast
-    answer = pipe.read()
-    assert answer["id"] == slow
-    assert "slow" in text_of(answer)
-    end(pipe, session_of(answer))
+    written = {"action": "write", "path": "go", "content": "x"}
+    go = pipe.send(
+        "tools/call",
+        {"name": "files", "arguments": {"session": session, **written}},
+    )
+    answers = {answer["id"]: answer for answer in (pipe.read(), pipe.read())}
+    assert set(answers) == {slow, go}
+    assert "slow" in text_of(answers[slow])
+    end(pipe, session)
 
 
 def test_a_cancelled_call_is_interrupted(pipe: Pipe) -> None:

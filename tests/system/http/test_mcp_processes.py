@@ -71,9 +71,9 @@ def test_the_streams_are_apart(rpc: Rpc, session: str) -> None:
 
 
 def test_ends_after_its_timeout(rpc: Rpc, session: str) -> None:
-    done = run(rpc, session, "echo begun; sleep 600 & sleep 600", timeout=0.5)
+    done = run(rpc, session, "echo begun; sleep 600 & sleep 600", timeout=3)
     assert done["isError"]
-    assert "its time limit of 0.5 s was over" in head_of(done)
+    assert "its time limit of 3 s was over" in head_of(done)
     assert text_of(done).endswith("\nbegun\n")
 
 
