@@ -225,11 +225,16 @@ def test_encodes_nothing_that_the_gateway_does_not_take(
 def test_encodes_no_more_than_a_datagram() -> None:
     entry = {"name": "a" * 128, "version": "1" * 128, "requested": True}
     hashed = {**entry, "sha256": "0" * 64}
-    # A long list leaves out the hashes.
-    assert b"sha256" in encode({"packages": [hashed] * 100})
-    assert b"sha256" not in encode({"packages": [hashed] * 190})
+    named = [{"name": "a", "version": "1", "modules": ["b"]}]
+    # A long list leaves out the hashes and the modules.
+    short = encode({"packages": [hashed] * 100, "added": named})
+    assert b"sha256" in short
+    assert b"modules" in short
+    long = encode({"packages": [hashed] * 190, "added": named})
+    assert b"sha256" not in long
+    assert b"modules" not in long
     with pytest.raises(Refused, match="the most is 65536"):
-        encode({"packages": [entry] * 250})
+        encode({"packages": [entry] * 250, "added": named})
 
 
 def test_refuses_names_that_clash(folder: Folder, index: FakeIndex) -> None:
