@@ -323,12 +323,22 @@ void receive_take_all(session_t *self)
         i += take_frontend(self, socket, BATCH_MAX * 16) ? 1 : 0;
 }
 
+/* Requests wait for the loop's next turn if the registry has sent a command. A
+ * client may send a request because of an answer that the registry gave after
+ * that command: the note of a fetch precedes the cell that reads the file. */
+static bool has_to_wait(const session_t *self)
+{
+    return notify_has_command(self->notify);
+}
+
 int receive_on_shell(zloop_t *loop, zsock_t *socket, void *arg)
 {
     session_t *self = arg;
 
     (void) loop;
     (void) socket;
+    if (has_to_wait(self))
+        return 0;
     take_port(self, CHANNEL_SHELL, BATCH_MAX);
     dispatch_settle(self);
     return 0;
@@ -364,6 +374,8 @@ int receive_on_frontend(zloop_t *loop, zsock_t *socket, void *arg)
     session_t *self = arg;
 
     (void) loop;
+    if (has_to_wait(self))
+        return 0;
     (void) take_frontend(self, socket, BATCH_MAX);
     dispatch_settle(self);
     return 0;

@@ -37,6 +37,14 @@ void notify_listen(notify_t *self, zloop_t *loop, zloop_reader_fn *handler,
     self->reader = zmq_reader_new(loop, self->pipe, handler, arg);
 }
 
+bool notify_has_command(notify_t *self)
+{
+    if (!self->reader || !zmq_reader_has_input(self->reader))
+        return false;
+    zmq_reader_touch(self->reader);
+    return true;
+}
+
 void notify_send(notify_t *self, session_report_t *event)
 {
     handover_send(self->pipe, event);

@@ -18,6 +18,9 @@ void notify_destroy(notify_t **self_p);
 /* Calls `handler` for the registry's messages, from the loop. */
 void notify_listen(notify_t *self, zloop_t *loop, zloop_reader_fn *handler,
                    void *arg);
+/* Returns true if the registry has sent what is not handled yet. The loop then
+ * handles it in its next turn. */
+bool notify_has_command(notify_t *self);
 /* Sends an event, which is taken. */
 void notify_send(notify_t *self, session_report_t *event);
 /* Sends an event of a kind without data. */

@@ -13,13 +13,21 @@
 #define HAS(text, of) assert_non_null(strstr(deeds_content(of), text))
 
 static bool holder_ended;
+static bool has_command;
 
 bool __wrap_holder_has_ended(const holder_t *self);
+bool __wrap_notify_has_command(notify_t *self);
 
 bool __wrap_holder_has_ended(const holder_t *self)
 {
     (void) self;
     return holder_ended;
+}
+
+bool __wrap_notify_has_command(notify_t *self)
+{
+    (void) self;
+    return has_command;
 }
 
 static void request(session_t *self, const char *id, const char *type,
@@ -171,6 +179,25 @@ static void a_note_comes_before_its_cell(void **state)
     (void) deeds_take();
     receive_on_shell(NULL, NULL, self);
     HAS("hearth.note", "execute_reply");
+}
+
+/* Such as the note of a fetch, which was answered after it. */
+static void a_command_comes_before_later_requests(void **state)
+{
+    session_t *self = *state;
+
+    has_command = true;
+    request(self, "m1", "execute_request", "{\"code\":\"1\"}");
+    fake_frontend_sends(CHANNEL_SHELL, "m2", "execute_request",
+                        "{\"code\":\"2\"}");
+    receive_on_frontend(NULL, NULL, self);
+    DID("");
+    assert_int_equal(journal_last_seq(self->journal), 0);
+    has_command = false;
+    receive_on_shell(NULL, NULL, self);
+    assert_non_null(request_queue_running(self->requests));
+    receive_on_frontend(NULL, NULL, self);
+    assert_int_equal(request_queue_size(self->requests), 1);
 }
 
 static void a_session_that_is_gone_says_why(void **state)
@@ -533,6 +560,7 @@ int main(void)
         TEST(a_repeated_msg_id_is_queued_once),
         TEST(a_used_msg_id_without_a_reply_is_not_run_again),
         TEST(a_note_comes_before_its_cell),
+        TEST(a_command_comes_before_later_requests),
         TEST(a_session_that_is_gone_says_why),
         TEST(kernel_info_waits_for_its_turn),
         TEST(kernel_info_is_answered_at_once_when_the_queue_is_full),

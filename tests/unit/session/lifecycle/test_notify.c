@@ -11,6 +11,7 @@
 static session_report_t *last; /* owned */
 static const void *socket_used;
 static int touches;
+static bool has_input;
 static char pipe_place, reader_place;
 
 #define PIPE   ((zsock_t *) &pipe_place)
@@ -19,6 +20,7 @@ static char pipe_place, reader_place;
 void __wrap_handover_send(void *socket, void *object);
 zmq_reader_t *__wrap_zmq_reader_new(zloop_t *loop, zsock_t *socket,
                                     zloop_reader_fn *handler, void *arg);
+bool __wrap_zmq_reader_has_input(zmq_reader_t *self);
 void __wrap_zmq_reader_touch(zmq_reader_t *self);
 void __wrap_zmq_reader_destroy(zmq_reader_t **self_p);
 
@@ -37,6 +39,12 @@ zmq_reader_t *__wrap_zmq_reader_new(zloop_t *loop, zsock_t *socket,
     assert_ptr_equal(socket, PIPE);
     assert_ptr_equal(arg, &touches);
     return READER;
+}
+
+bool __wrap_zmq_reader_has_input(zmq_reader_t *self)
+{
+    assert_ptr_equal(self, READER);
+    return has_input;
 }
 
 void __wrap_zmq_reader_touch(zmq_reader_t *self)
@@ -117,14 +125,30 @@ static void the_reader_is_touched_once_it_listens(void **state)
     assert_int_equal(touches, 1);
 }
 
+static void a_command_is_looked_for_in_the_next_turn(void **state)
+{
+    has_input = true;
+    assert_false(notify_has_command(*state)); /* it does not listen yet */
+    notify_listen(*state, NULL, NULL, &touches);
+    assert_true(notify_has_command(*state));
+    assert_int_equal(touches, 1);
+    has_input = false;
+    assert_false(notify_has_command(*state));
+    assert_int_equal(touches, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(reports_have_a_kind), TEST(an_answer_has_its_token),
-        TEST(a_limit_has_a_name),  TEST(a_group_that_is_left_has_its_name),
-        TEST(an_end_has_a_reason), TEST(the_reader_is_touched_once_it_listens),
+        TEST(reports_have_a_kind),
+        TEST(an_answer_has_its_token),
+        TEST(a_limit_has_a_name),
+        TEST(a_group_that_is_left_has_its_name),
+        TEST(an_end_has_a_reason),
+        TEST(the_reader_is_touched_once_it_listens),
+        TEST(a_command_is_looked_for_in_the_next_turn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
