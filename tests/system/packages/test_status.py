@@ -189,7 +189,8 @@ def test_a_page_is_bounded(
 
     def read(text: bytes) -> list[str]:
         packed = gzip.compress(text) if encoding else text
-        return status._read(_Response(packed, encoding))  # type: ignore[arg-type]
+        page = status._read(_Response(packed, encoding))  # type: ignore[arg-type]
+        return page.status
 
     assert read(b"x" * 1000) == ["", ""]
     with pytest.raises(Exception, match="its page has more than 1000 bytes"):
@@ -240,6 +241,10 @@ def _ask(
     return client.run(), len(made)
 
 
+def _said(found: dict[str, list[str]]) -> dict[str, Any]:
+    return {"found": found, "young": {}}
+
+
 def test_a_connection_serves_many_pages(
     index: FakeIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,7 +252,7 @@ def test_a_connection_serves_many_pages(
         index.releases[name] = []
         index.statuses[name] = {"status": "archived"}
     found = {name: ["archived", ""] for name in ("a", "b", "c")}
-    assert _ask(index, monkeypatch, *found) == ({"found": found}, 1)
+    assert _ask(index, monkeypatch, *found) == (_said(found), 1)
 
 
 @pytest.mark.parametrize("failure", [503, 0])
@@ -257,7 +262,7 @@ def test_a_page_is_asked_for_again(
     """Once, as uv does; a refusal is not asked for again."""
     index.releases["a"] = []
     index.failures = [failure]
-    assert _ask(index, monkeypatch, "a") == ({"found": {}}, 2)
+    assert _ask(index, monkeypatch, "a") == (_said({}), 2)
     index.failures = [failure, failure]
     assert "fault" in _ask(index, monkeypatch, "a")[0]
     index.failures = [403]

@@ -473,7 +473,8 @@ class PackagesChanged:
     changed: tuple[tuple[str, str, str], ...]
     #: What was asked for and the profile's Python has already.
     present: tuple[tuple[str, str], ...]
-    #: Sentences about what was added, such as that a version was yanked.
+    #: Sentences about what was added: that a version was yanked, or that a
+    #: newer one is too young.
     notes: tuple[str, ...] = ()
     #: The modules of what was added, by its name, where they have another name.
     modules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

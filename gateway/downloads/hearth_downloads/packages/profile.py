@@ -55,27 +55,33 @@ class Installed:
 
     def make_wheel(self) -> bytes:
         """Return a wheel with nothing but the metadata."""
-        lines = [
-            "Metadata-Version: 2.1",
-            f"Name: {self.name}",
-            f"Version: {self.version}",
-            *(f"Provides-Extra: {extra}" for extra in self.extras),
-            *(f"Requires-Dist: {need}" for need in self.needs),
-        ]
-        folder = "-".join(self.filename.split("-")[:2]) + ".dist-info"
-        members = {
-            "METADATA": "\n".join([*lines, "", ""]),
-            "WHEEL": (
-                "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-            ),
-            "RECORD": "",
-        }
-        out = io.BytesIO()
-        with zipfile.ZipFile(out, "w") as archive:
-            for name, text in members.items():
-                # Without the time: the wheels of each job are the same.
-                archive.writestr(zipfile.ZipInfo(f"{folder}/{name}"), text)
-        return out.getvalue()
+        return make_empty_wheel(
+            self.filename,
+            [
+                f"Name: {self.name}",
+                f"Version: {self.version}",
+                *(f"Provides-Extra: {extra}" for extra in self.extras),
+                *(f"Requires-Dist: {need}" for need in self.needs),
+            ],
+        )
+
+
+def make_empty_wheel(filename: str, fields: list[str]) -> bytes:
+    """Return a wheel of that name with nothing but these lines of metadata."""
+    folder = "-".join(filename.split("-")[:2]) + ".dist-info"
+    members = {
+        "METADATA": "\n".join(["Metadata-Version: 2.1", *fields, "", ""]),
+        "WHEEL": (
+            "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        ),
+        "RECORD": "",
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in members.items():
+            # Without the time: the wheels of each job are the same.
+            archive.writestr(zipfile.ZipInfo(f"{folder}/{name}"), text)
+    return out.getvalue()
 
 
 def find_installed(preinstalled: str = "") -> dict[str, Installed]:

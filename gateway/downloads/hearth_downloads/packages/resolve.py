@@ -50,6 +50,7 @@ from hearth_downloads.packages.sentences import (
     is_missing,
     lacks_times,
     names_extra,
+    say_held_back,
 )
 from hearth_downloads.packages.stage import Stage
 from hearth_downloads.packages.uv import PROFILE, Uv
@@ -139,17 +140,37 @@ class Resolver:
         fresh = [pin for pin in found if (pin.name, pin.version) not in there]
         yanked = find_yanked(result.output)
         self.notes = [yanked[p.name] for p in fresh if p.name in yanked]
-        self._check_statuses([pin.name for pin in fresh], found)
+        asked = {
+            pin.name: requested[pin.name]
+            for pin in fresh
+            if pin.name in self.case.asked and self._is_held(pin.name)
+        }
+        self._check_statuses([pin.name for pin in fresh], found, asked)
         return [pin_wheel(self.job, pin) for pin in found]
 
-    def _check_statuses(self, names: list[str], pins: list[Pin]) -> None:
-        """Refuse projects in quarantine, and note what else they are."""
+    def _is_held(self, name: str) -> bool:
+        """Return true if the cooldown decides which version comes."""
+        return (
+            self.job.cooldown > 0
+            and name not in self.exempt
+            and name not in self.job.pins
+        )
+
+    def _check_statuses(
+        self, names: list[str], pins: list[Pin], asked: dict[str, str]
+    ) -> None:
+        """Refuse projects in quarantine, and note what else they are.
+
+        Note also which newer versions of `asked` are too young.
+        """
         if self.job.offline:
             return
-        from hearth_downloads.packages.status import find_statuses
+        from hearth_downloads.packages.status import ask_index
 
         graph = {pin.name: pin.via for pin in pins}
-        for name, status in find_statuses(self.uv, self.case, names).items():
+        newest = dict.fromkeys(asked, self.newest)
+        answer = ask_index(self.uv, self.case, names, newest)
+        for name, status in answer.statuses.items():
             if status.word == "quarantined":
                 needed = say_needed(find_chain(name, graph))
                 raise Refused(
@@ -160,6 +181,18 @@ class Resolver:
                 self.notes.append(
                     f"{name} is {_STATUSES[status.word]}{status.because}"
                 )
+        if not answer.young:
+            return
+        from hearth_downloads.packages.held_back import find_held_back
+
+        taken = {pin.name: pin.version for pin in pins}
+        self.notes += [
+            say_held_back(self.job, one, taken[one.name])
+            for one in find_held_back(
+                self.stage, self._compile, answer.young, asked, taken
+            )
+            if not self.advisories.find(one.name, one.version)
+        ]
 
     def read(self) -> str:
         """Return the result as uv has written it."""
@@ -256,7 +289,8 @@ class Resolver:
             # An index shows no file of a project that it has in quarantine.
             empty = find_empty(result.output)[:EMPTY_MAX]
             with contextlib.suppress(Unreachable):
-                self._check_statuses([one for one in empty if is_name(one)], [])
+                names = [one for one in empty if is_name(one)]
+                self._check_statuses(names, [], {})
         return fault
 
     def _find_old(self, young: list[Young]) -> dict[str, str]:

@@ -210,6 +210,18 @@ def explain_young(case: Case, young: list[Young], old: dict[str, str]) -> Fault:
     return Refused("; ".join([head, cooldown, *rest]))
 
 
+def say_held_back(job: Job, young: Young, taken: str) -> str:
+    """Return the note on a version that only the cooldown has kept back."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    age = "too young"
+    if young.published is not None:
+        age = f"{say_age((now - young.published).total_seconds())} old"
+    return (
+        f"{young.name} {young.version} is {age} (cooldown "
+        f"{say_duration(job.cooldown)}): {taken} was taken"
+    )
+
+
 def _say_young(
     case: Case, one: Young, now: datetime.datetime, old: dict[str, str]
 ) -> list[str]:

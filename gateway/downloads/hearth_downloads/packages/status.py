@@ -1,9 +1,11 @@
 """Asks the index for the status of projects (PEP 792), which uv leaves unread.
 
 The pages are read in uv's sandbox, because the index may be hostile. What comes
-out is a file of the stage, whose content is checked again here:
+out is a file of the stage, whose content is checked again here. It also has the
+wheels that are younger than the cooldown, of the projects that are asked for:
 
-    status.json     {"found": {NAME: [STATUS, REASON]}} or {"fault": "…"}
+    status.json     {"found": {NAME: [STATUS, REASON]}, "young": {NAME: [FILE]}}
+                    or {"fault": "…"}
 
 A page that cannot be read is a failure: it might have said `quarantined`.
 """
@@ -20,15 +22,16 @@ import ssl
 import threading
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Any, Callable, NoReturn, Optional
+from typing import Any, Callable, NamedTuple, NoReturn, Optional
 from urllib.parse import unquote, urljoin, urlsplit
 
 from hearth_downloads.core.addresses import PORTS
 from hearth_downloads.core.certificates import find_certificates
 from hearth_downloads.core.connection import Connection, make_context
 from hearth_downloads.core.faults import Failed, Fault, Unreachable, clean
+from hearth_downloads.packages.held_back import File, read_file, show_file
 from hearth_downloads.packages.sentences import Case, explain
 from hearth_downloads.packages.stage import INSIDE
 from hearth_downloads.packages.uv import Uv
@@ -39,6 +42,7 @@ THREADS = 4
 PAGE_MAX = 64 << 20
 REDIRECTS_MAX = 5
 REASON_MAX = 300
+FILES_MAX = 100  # young ones of a project; the newest count
 _REDIRECTS = (301, 302, 303, 307, 308)
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.1"
 _META = {"pypi:project-status": 0, "pypi:project-status-reason": 1}
@@ -58,6 +62,14 @@ class Status:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """Statuses and young wheels of the projects that were asked for."""
+
+    statuses: dict[str, Status] = field(default_factory=dict)
+    young: dict[str, list[File]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Question:
     """The pages to be asked for."""
 
@@ -65,6 +77,15 @@ class Question:
     names: tuple[str, ...]
     timeout: float
     find_user: Callable[[str], str]  # USER:PASSWORD of a host, or nothing
+    # By the project's name: its wheels from after that time are wanted.
+    newest: dict[str, str] = field(default_factory=dict)
+
+
+class Page(NamedTuple):
+    """The status and the young wheels of one page."""
+
+    status: list[str]  # and its reason; "" where it has none
+    young: list[list[str]]  # files, as `show_file` returns them
 
 
 class _Flaw(Exception):
@@ -79,14 +100,19 @@ _AGAIN = (_Busy, ConnectionError, http.client.HTTPException, ssl.SSLEOFError)
 Kept = dict[tuple[str, ...], Connection]  # by scheme and place
 
 
-def find_statuses(
-    uv: Uv, case: Case, names: Iterable[str]
-) -> dict[str, Status]:
-    """Return the status of each project that has one."""
+def ask_index(
+    uv: Uv, case: Case, names: Iterable[str], newest: dict[str, str]
+) -> Answer:
+    """Return the status of each project that has one, and its young wheels.
+
+    These are wheels from after the time that `newest` has for the name.
+    """
     job = case.job
-    question = Question(job.index, tuple(names), job.silence, job.find_user)
+    question = Question(
+        job.index, tuple(names), job.silence, job.find_user, newest
+    )
     if not question.names:
-        return {}
+        return Answer()
     result = uv.do(lambda: _be_client(question))
     if result.code != 0:
         raise Failed(
@@ -97,10 +123,15 @@ def find_statuses(
         answer = json.loads(uv.stage.read(FILENAME))
         if "fault" in answer:
             raise _find_fault(uv, case, job.hide(str(answer["fault"])))
-        return {
+        statuses = {
             name: Status(clean(word, 40), clean(job.hide(reason), REASON_MAX))
             for name, (word, reason) in answer["found"].items()
         }
+        young = {
+            name: [one for one in map(read_file, files[:FILES_MAX]) if one]
+            for name, files in answer["young"].items()
+        }
+        return Answer(statuses, young)
     except (ValueError, TypeError, KeyError, AttributeError):
         raise Failed("the status of packages cannot be read") from None
 
@@ -130,6 +161,7 @@ class _Client:
         self.question = question
         self.names: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.found: dict[str, list[str]] = {}
+        self.young: dict[str, list[list[str]]] = {}
         self.fault = ""
         self.context: Optional[ssl.SSLContext] = None
         self.lock = threading.Lock()
@@ -145,7 +177,9 @@ class _Client:
             thread.start()
         for thread in threads:
             thread.join()
-        return {"fault": self.fault} if self.fault else {"found": self.found}
+        if self.fault:
+            return {"fault": self.fault}
+        return {"found": self.found, "young": self.young}
 
     def _work(self) -> None:
         # A connection costs a look-up of the name, and the handshake of TLS.
@@ -156,23 +190,25 @@ class _Client:
             except queue.Empty:
                 return
             try:
-                said = self._ask(name, kept)
+                page = self._ask(name, kept)
             except MemoryError:
                 self.fault = f"{name}: its page is too large"
             except Exception as error:
                 self.fault = f"{name}: {_reason(error)}"
             else:
-                if said[0]:
-                    self.found[name] = said
+                if page.status[0]:
+                    self.found[name] = page.status
+                if page.young:
+                    self.young[name] = page.young
 
-    def _ask(self, name: str, kept: Kept) -> list[str]:
+    def _ask(self, name: str, kept: Kept) -> Page:
         """Return what the page says; ask twice if it is not there, as uv."""
         try:
             return self._follow(name, kept)
         except _AGAIN:
             return self._follow(name, kept)
 
-    def _follow(self, name: str, kept: Kept) -> list[str]:
+    def _follow(self, name: str, kept: Kept) -> Page:
         url = f"{self.question.index.rstrip('/')}/{name}/"
         for _ in range(REDIRECTS_MAX + 1):
             url, user = _split_user(url)
@@ -193,11 +229,11 @@ class _Client:
                     raise (_Busy if response.status >= 500 else _Flaw)(
                         f"it answers {response.status}"
                     )
-                said = _read(response)
+                page = _read(response, self.question.newest.get(name, ""))
                 # The proxy takes one request of a connection without TLS.
                 if place[0] == "https" and response.isclosed():
                     kept[place] = connection
-                return said
+                return page
             finally:
                 if kept.get(place) is not connection:
                     connection.close()
@@ -242,8 +278,8 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error) or repr(error)
 
 
-def _read(response: http.client.HTTPResponse) -> list[str]:
-    """Return status and reason of a page, "" where it has none."""
+def _read(response: http.client.HTTPResponse, newest: str = "") -> Page:
+    """Return what a page says; young wheels are those from after `newest`."""
     text = response.read(PAGE_MAX + 1)
     if response.length and len(text) <= PAGE_MAX:
         raise _Flaw("its page has no end")
@@ -258,19 +294,24 @@ def _read(response: http.client.HTTPResponse) -> list[str]:
     if len(text) > PAGE_MAX:
         raise _Flaw(f"its page has more than {PAGE_MAX} bytes")
     if "json" in response.headers.get("Content-Type", ""):
-        return _read_json(text)
+        return _read_json(text, newest)
     finder = _Finder()
     finder.feed(text.decode("utf-8", "replace"))
-    return finder.said
+    return Page(finder.said, [])  # such a page has no times
 
 
-def _read_json(text: bytes) -> list[str]:
+def _read_json(text: bytes, newest: str) -> Page:
     try:
-        said = json.loads(text).get("project-status") or {}
+        page = json.loads(text)
+        said = page.get("project-status") or {}
         words = [said.get("status", ""), said.get("reason") or ""]
-    except (ValueError, AttributeError, RecursionError):
+        files = page.get("files") if newest else []
+        young = [show_file(one, newest) for one in files or []]
+    except (ValueError, TypeError, AttributeError, RecursionError):
         raise _Flaw("its page is not that of PEP 691") from None
-    return [re.sub(r"\s+", " ", str(word))[:1000] for word in words]
+    status = [re.sub(r"\s+", " ", str(word))[:1000] for word in words]
+    found = sorted(filter(None, young), key=lambda one: one[1], reverse=True)
+    return Page(status, found[:FILES_MAX])
 
 
 class _Finder(HTMLParser):
