@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Callable
 
 import pytest
 from fake_index import FakeIndex, make_metadata
-from hearth_downloads.core.faults import Refused
+from hearth_downloads.core.faults import Gone, Refused
 from hearth_downloads.packages.metadata import judge_metadata
 from hearth_downloads.packages.profile import METADATA_MAX
 from worker import Folder, Refusal, refuse
@@ -16,10 +17,14 @@ NUMPY = make_metadata("numpy", "99", [], {})
 VERSIONS = {"b-c": "1.0", "local": "1.0+cu1"}
 
 
-def judge(folder: Path, versions: dict[str, str] = VERSIONS) -> None:
+def judge(
+    folder: Path,
+    versions: dict[str, str] = VERSIONS,
+    check: Callable[[], None] = lambda: None,
+) -> None:
     number = os.open(folder, os.O_RDONLY)
     try:
-        judge_metadata(number, versions)
+        judge_metadata(number, versions, check)
     finally:
         os.close(number)
 
@@ -151,3 +156,23 @@ def test_refuses_a_folder_in_the_place_of_a_text(
     write(tmp_path / "b_c-1.0.dist-info" / text / "x", "")
     with pytest.raises(Refused, match=f"/{text} of a package is a folder"):
         judge(tmp_path)
+
+
+def test_ends_with_the_job(tmp_path: Path) -> None:
+    """Not only after all of the files, which may be many and long."""
+    versions = {f"a{number}": "1" for number in range(10)}
+    for name in versions:
+        text = make_metadata(name, "1", [], {}).decode()
+        write(tmp_path / f"{name}-1.dist-info/METADATA", text)
+    calls = []
+
+    def check() -> None:
+        calls.append(1)
+        if len(calls) == 5:
+            raise Gone
+
+    with pytest.raises(Gone):
+        judge(tmp_path, versions, check)
+    calls.clear()
+    judge(tmp_path, versions, lambda: calls.append(1))
+    assert len(calls) == 10

@@ -349,7 +349,8 @@ class _Change:
                 find_module, preinstalled=self.job.preinstalled
             )
             tally = judge(self.job, folder, find, self.gateway.check)
-            judge_metadata(folder, Account(packages=packages).versions())
+            versions = Account(packages=packages).versions()
+            judge_metadata(folder, versions, self.gateway.check)
             if self.job.order == "profile":
                 # Later jobs look at the sizes of its files alone.
                 sync(folder)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import NoReturn
+from typing import Callable, NoReturn
 
 from hearth_kernel.packages.names import normalise
 
@@ -28,12 +28,16 @@ _LINE_END = re.compile(r"\r\n|\r|\n")  # as email.parser has it
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def judge_metadata(folder: int, versions: dict[str, str]) -> None:
+def judge_metadata(
+    folder: int, versions: dict[str, str], check: Callable[[], None]
+) -> None:
     """Refuse metadata of what is no package of `versions`, or another version.
 
     The folder has only what `judge` has permitted. Names are normalised.
+    `check` is called for each entry and may raise.
     """
     for name in os.listdir(folder):
+        check()
         stem, dot, kind = name.lower().rpartition(".")
         kind = dot + kind
         if kind in _OTHERS:
