@@ -1,134 +1,40 @@
-"""Changes one thing of a C file at a time, and names changes that no test sees.
+"""Changes one thing of a file at a time, and names changes that no test sees.
 
-A test that guards a rule fails when the rule is inverted. For each comparison,
-each `&&`, `||` and `!`, and each `return` of true or false the file is changed
-in a copy of the tree. The unit test is built and run. A change that it passes
-is named: the rule has no test, or no effect. Those without effect on purpose
-are in FILE's list beside this program, each with the reason.
+A test that guards a rule fails when the rule is inverted or left out. The file
+is changed in a copy of the tree, and its tests are run there. A change that
+they pass is named: the rule has no test, or no effect. Those without effect on
+purpose are in FILE's list beside this program, each with the reason.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from typing import Callable, Iterator
 
-ROOT = Path(__file__).parents[2]
-LEFT_OUT = shutil.ignore_patterns(
-    *(".git", ".venv*", "node_modules", "__pycache__", "build"),
-    *(f"build-{kind}" for kind in ("asan", "clang", "fuzz", "tsan")),
-)
-SECONDS = 60  # a test that takes longer was stopped by the change
-# Comments, texts and characters hold nothing to be changed; nor does an arrow.
-SKIPPED = re.compile(
-    r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'"
-    r"|->|<<|>>|^[ \t]*#(?:\\\n|[^\n])*",
-    re.S | re.M,
-)
-CHANGES = [
-    (re.compile(r"=="), "!="),
-    (re.compile(r"!="), "=="),
-    (re.compile(r"<="), "<"),
-    (re.compile(r">="), ">"),
-    (re.compile(r"<(?!=)"), "<="),
-    (re.compile(r">(?!=)"), ">="),
-    (re.compile(r"&&"), "||"),
-    (re.compile(r"\|\|"), "&&"),
-    (re.compile(r"!(?!=)"), ""),
-    (re.compile(r"(?<=return )true(?=;)"), "false"),
-    (re.compile(r"(?<=return )false(?=;)"), "true"),
-]
+from changes import Mutant, mutants
+from python_changes import python_mutants
+from trial import ROOT, CCopy, Copy, PythonCopy
 
 
-class Mutant(NamedTuple):
-    line: int
-    row: str  # the line as it is
-    change: str  # "|| -> &&", the second one in its line: "|| -> && 2"
-    text: str  # of the whole file
-
-    @property
-    def name(self) -> str:
-        return f"{self.row}  [{self.change}]"
+def is_python(file: Path) -> bool:
+    return file.suffix == ".py"
 
 
-def blank(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", found[0])
+def mutants_of(file: Path) -> Callable[[str], Iterator[Mutant]]:
+    return python_mutants if is_python(file) else mutants
 
 
-def mutants(text: str) -> Iterator[Mutant]:
-    bare = SKIPPED.sub(blank, text)
-    rows = text.split("\n")
-    for pattern, new in CHANGES:
-        seen: dict[tuple[int, str], int] = {}
-        for found in pattern.finditer(bare):
-            line = bare.count("\n", 0, found.start())
-            key = (line, found[0])
-            seen[key] = seen.get(key, 0) + 1
-            change = f"{found[0]} -> {new or 'nothing'}"
-            if seen[key] > 1:
-                change += f" {seen[key]}"
-            yield Mutant(
-                line + 1,
-                rows[line].strip(),
-                change,
-                text[: found.start()] + new + text[found.end() :],
-            )
+def list_of(file: Path) -> Path:
+    """Return the list of the changes that may pass: of a.py, a.py.txt."""
+    name = file.name if is_python(file) else file.stem
+    return Path(__file__).parent / f"{name}.txt"
 
 
-class Copy:
-    """Of the tree, with a build of its own."""
-
-    def __init__(self, folder: Path, test: str, jobs: int) -> None:
-        self.tree = folder / "hearth"
-        self.build = self.tree / "build"
-        self.test = f"tests/unit/{test}"
-        self.jobs = jobs
-        shutil.copytree(ROOT, self.tree, ignore=LEFT_OUT, symlinks=True)
-        self.build.mkdir()
-        self.run("../configure", "--quiet", check=True)
-        if not self.is_built():
-            raise SystemExit(f"{self.test} cannot be built as it is")
-
-    def run(
-        self, *command: str, check: bool = False
-    ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command,
-            cwd=self.build,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS * 30 if check else None,
-            check=check,
-        )
-
-    def is_built(self) -> bool:
-        return (
-            self.run("make", f"-j{self.jobs}", "CFLAGS=-O0", self.test)
-        ).returncode == 0
-
-    def passes(self) -> bool:
-        try:
-            done = subprocess.run(
-                [f"./{self.test}"],
-                cwd=self.build,
-                env={"srcdir": str(self.tree), "PATH": "/usr/bin:/bin"},
-                capture_output=True,
-                timeout=SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return False
-        return done.returncode == 0
-
-
-def known(file: Path) -> dict[str, str]:
-    """Changes that may pass, and why."""
-    path = Path(__file__).parent / f"{file.stem}.txt"
+def known(path: Path) -> dict[str, str]:
+    """Return the changes of a list, and why each may pass."""
     reasons: dict[str, str] = {}
     name = ""
     for row in path.read_text().splitlines() if path.exists() else []:
@@ -140,33 +46,81 @@ def known(file: Path) -> dict[str, str]:
     return reasons
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+def find_tests(file: Path, root: Path = ROOT) -> list[str]:
+    """Return the tests that have the file's name, as they are named here."""
+    if is_python(file):
+        found = (root / "tests").rglob(f"test_{file.name}")
+        return sorted(str(path.relative_to(root)) for path in found)
+    unit = root / "tests" / "unit"
+    found = unit.rglob(f"test_{file.name}")
+    return sorted(str(path.relative_to(unit).with_suffix("")) for path in found)
+
+
+def measure(file: Path, copy: Copy) -> dict[str, int]:
+    """Try each change; name those that no test sees."""
+    reasons = known(list_of(file))
+    original = (ROOT / file).read_text()
+    counts = {"noticed": 0, "known": 0, "missed": 0, "no program": 0}
+    for mutant in mutants_of(file)(original):
+        copy.change(file, mutant.text)
+        if not copy.is_built():
+            kind = "no program"
+        elif not copy.passes():
+            kind = "noticed"
+        else:
+            kind = "known" if mutant.name in reasons else "missed"
+        counts[kind] += 1
+        if kind == "missed":
+            print(f"{file}:{mutant.line}: {mutant.name}", flush=True)
+    copy.change(file, original)
+    return counts
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="./dev mutants", description=__doc__.split("\n\n")[0]
+    )
     parser.add_argument(
         "file", help="gateway/session/kernel/kernel_permissions.c"
     )
-    parser.add_argument("test", help="of tests/unit: http/core/test_range")
+    parser.add_argument(
+        "tests",
+        nargs="*",
+        metavar="TEST",
+        help="of tests/unit: http/core/test_range; of a Python file, paths as "
+        "pytest takes them (by default, the tests with the file's name)",
+    )
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--copy",
+        type=Path,
+        metavar="FOLDER",
+        help="keep the copy of the tree, which the next run then need not "
+        "build anew",
+    )
     options = parser.parse_args()
-    file = Path(options.file)
-    original = (ROOT / file).read_text()
-    reasons = known(file)
-    counts = {"noticed": 0, "known": 0, "missed": 0, "no program": 0}
-    with tempfile.TemporaryDirectory(prefix="hearth-mutants-") as folder:
-        copy = Copy(Path(folder), options.test, options.jobs)
-        if not copy.passes():
-            raise SystemExit(f"{options.test} fails as it is")
-        for mutant in mutants(original):
-            (copy.tree / file).write_text(mutant.text)
-            if not copy.is_built():
-                kind = "no program"
-            elif not copy.passes():
-                kind = "noticed"
-            else:
-                kind = "known" if mutant.name in reasons else "missed"
-            counts[kind] += 1
-            if kind == "missed":
-                print(f"{file}:{mutant.line}: {mutant.name}", flush=True)
+    options.file = Path(options.file)
+    options.tests = options.tests or find_tests(options.file)
+    if not (ROOT / options.file).exists():
+        parser.error(f"there is no {options.file}; a path from the root is")
+    if not options.tests:
+        parser.error(f"no test has the name of {options.file}: name one")
+    return options
+
+
+def run(options: argparse.Namespace, folder: Path) -> int:
+    file, tests = options.file, options.tests
+    copy: Copy = (
+        PythonCopy(folder, tests)
+        if is_python(file)
+        else CCopy(folder, tests, options.jobs)
+    )
+    copy.change(file, (ROOT / file).read_text())
+    if not copy.is_built():
+        raise SystemExit(f"{' '.join(tests)} cannot be built as it is")
+    if not copy.passes():
+        raise SystemExit(f"{' '.join(tests)} fails as it is")
+    counts = measure(file, copy)
     total = sum(counts.values())
     print(
         f"{file}: {total} changes, {counts['noticed']} noticed, "
@@ -174,6 +128,16 @@ def main() -> int:
         f"that no compiler takes, {counts['missed']} missed"
     )
     return 1 if counts["missed"] else 0
+
+
+def main() -> int:
+    options = parse()
+    if options.copy:
+        return run(options, options.copy.resolve())
+    with tempfile.TemporaryDirectory(prefix="hearth-mutants-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # tests also run as other users
+        return run(options, folder)
 
 
 if __name__ == "__main__":

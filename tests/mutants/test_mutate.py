@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mutate import ROOT, known, mutants
+from changes import mutants
+from mutate import find_tests, known, list_of, mutants_of
+from trial import ROOT
 
 CODE = """\
 /* a == b */
@@ -36,6 +38,16 @@ def test_each_operator_is_turned_once() -> None:
     assert first.name == ('if (a < 1 && !s->b && "a == b" != 0)  [&& -> || 2]')
 
 
+def test_tests_are_found_by_the_name_of_a_file(tmp_path: Path) -> None:
+    unit = tmp_path / "tests" / "unit"
+    (unit / "http").mkdir(parents=True)
+    (unit / "http" / "test_range.c").touch()
+    (tmp_path / "tests" / "test_range.py").touch()
+    of = {name: find_tests(Path(name), tmp_path) for name in ("range.c", "a.c")}
+    assert of == {"range.c": ["http/test_range"], "a.c": []}
+    assert find_tests(Path("range.py"), tmp_path) == ["tests/test_range.py"]
+
+
 PRODUCT = (
     *("base", "protocol", "workspace", "sandbox", "notebooks"),
     *("kernels", "gateway"),
@@ -45,12 +57,12 @@ LISTS = sorted(Path(__file__).parent.glob("*.txt"))
 
 @pytest.mark.parametrize("path", LISTS, ids=lambda path: path.stem)
 def test_permitted_mutants_exist_and_have_reasons(path: Path) -> None:
-    files = [
-        file
-        for folder in PRODUCT
-        for file in (ROOT / folder).rglob(f"{path.stem}.c")
-    ]
-    names = {m.name for file in files for m in mutants(file.read_text())}
+    name = path.stem if path.stem.endswith(".py") else f"{path.stem}.c"
+    files = [file for folder in PRODUCT for file in (ROOT / folder).rglob(name)]
+    assert {list_of(file) for file in files} == {path}
+    names = {
+        m.name for file in files for m in mutants_of(file)(file.read_text())
+    }
     reasons = known(path)
     assert reasons
     for name, reason in reasons.items():
