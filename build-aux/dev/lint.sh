@@ -92,6 +92,7 @@ lint layers build-aux/check-layers.sh .
 lint bans build-aux/check-bans.sh .
 lint prose build-aux/check-prose.sh .
 lint dist build-aux/check-dist.sh .
+lint mutants build-aux/check-mutants.sh .
 lint documents build-aux/check-docs.sh .
 lint clang-format clang_format
 lint shellcheck shell

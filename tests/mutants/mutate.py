@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 from changes import Mutant, mutants
+from measured import Row, record
 from python_changes import python_mutants
 from trial import ROOT, CCopy, Copy, PythonCopy
 
@@ -92,6 +93,11 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
+        "--record",
+        action="store_true",
+        help="keep the figures in tests/mutants/measured.tsv",
+    )
+    parser.add_argument(
         "--copy",
         type=Path,
         metavar="FOLDER",
@@ -127,6 +133,9 @@ def run(options: argparse.Namespace, folder: Path) -> int:
         f"{counts['known']} without meaning, {counts['no program']} "
         f"that no compiler takes, {counts['missed']} missed"
     )
+    if options.record:
+        tried = counts["noticed"] + counts["missed"]
+        record(Row(str(file), " ".join(tests), tried, counts["noticed"]))
     return 1 if counts["missed"] else 0
 
 

@@ -134,7 +134,7 @@ def end_group(leader: int) -> None:
 
 
 class CCopy(Copy):
-    """With a build of its own, and tests of tests/unit."""
+    """Holds a build of its own, and runs tests of tests/unit."""
 
     def __init__(self, folder: Path, tests: Sequence[str], jobs: int) -> None:
         super().__init__(folder, [f"tests/unit/{test}" for test in tests])
@@ -159,7 +159,7 @@ class CCopy(Copy):
 
 
 class PythonCopy(Copy):
-    """With a copy of the packages that were built, and tests in Python."""
+    """Holds a copy of the packages that were built; runs tests in Python."""
 
     def __init__(self, folder: Path, tests: Sequence[str]) -> None:
         super().__init__(folder, tests)

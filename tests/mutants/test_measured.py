@@ -1,0 +1,78 @@
+"""The table of what was measured, and what its check finds."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from measured import Row, read_table, record
+from trial import ROOT
+
+CHECK = ROOT / "build-aux" / "check-mutants.sh"
+GOOD = Row("base/a.c", "base/test_a base/test_b", 10, 8)
+
+
+def test_a_file_has_one_row_in_its_place(tmp_path: Path) -> None:
+    table = tmp_path / "measured.tsv"
+    assert read_table(table) == []
+    other = Row("base/b.py", "tests/test_b.py", 3, 3)
+    for row in (other, GOOD._replace(noticed=1), GOOD):
+        record(row, table)
+    assert read_table(table) == [GOOD, other]
+    assert table.read_text().startswith(
+        "base/a.c\tbase/test_a base/test_b\t10\t8\n"
+    )
+
+
+def complaints(tree: Path, *rows: str) -> str:
+    for name in ("base/a.c", "tests/unit/base/test_a.c", "base/b.py"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).touch()
+    table = tree / "tests" / "mutants" / "measured.tsv"
+    table.parent.mkdir()
+    table.write_text("".join(f"{row}\n" for row in rows))
+    done = subprocess.run(["sh", CHECK, tree], capture_output=True, text=True)
+    assert (done.returncode == 0) == (not done.stdout), done
+    return done.stdout
+
+
+def test_four_of_five_are_enough(tmp_path: Path) -> None:
+    rows = ("base/a.c\tbase/test_a\t10\t8", "base/b.py\tbase/b.py\t4\t4")
+    assert complaints(tmp_path, *rows) == ""
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        ("base/a.c\tbase/test_a\t100\t79", "notice 79, which is less than 80"),
+        ("base/a.c\tbase/test_a\t10\t11", "more changes of base/a.c"),
+        ("base/c.c\tbase/test_a\t10\t8", "there is no base/c.c any more"),
+        ("base/a.c\tbase/test_c\t10\t8", "no test tests/unit/base/test_c.c"),
+        ("base/a.c\tbase/test_a base/x\t10\t8", "no test tests/unit/base/x.c"),
+        ("base/b.py\ttests/x.py::t\t10\t8", "there is no test tests/x.py any"),
+        ("base/a.c\t\t10\t8", "no test is named"),
+        ("base/a.c\tbase/test_a\t10", "a row is: file, tests"),
+        ("base/a.c\tbase/test_a\tten\t8", "a row is: file, tests"),
+    ],
+)
+def test_a_row_that_is_wrong_is_named(
+    tmp_path: Path, row: str, complaint: str
+) -> None:
+    found = complaints(tmp_path, row)
+    assert found.startswith("tests/mutants/measured.tsv:1: ")
+    assert complaint in found
+    assert found.count("\n") == 1
+
+
+def test_rows_are_sorted_and_single(tmp_path: Path) -> None:
+    good = "base/a.c\tbase/test_a\t10\t8"
+    assert "measured.tsv:2: base/a.c is not sorted" in complaints(
+        tmp_path, good, good
+    )
+
+
+def test_a_tree_without_the_table_is_refused(tmp_path: Path) -> None:
+    assert subprocess.run(
+        ["sh", CHECK, tmp_path], capture_output=True
+    ).returncode
