@@ -3,6 +3,7 @@ without the index, refused by the rules of today."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_index import FakeIndex, Member
+from fake_index import FakeIndex, Member, make_metadata
 from hearth_downloads.packages.generations import Generations
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.kept import make_key
@@ -138,6 +139,43 @@ def test_one_that_is_not_whole_is_made_anew(
     index.requests.clear()
     assert make(folder, "a", "b")["environment"] == answer["environment"]
     assert index.count() == 0
+
+
+def make_older(made: Path) -> None:
+    """Make of it one that a hearth without today's rules has made."""
+    path = made.parent / "packages.json"
+    account = json.loads(path.read_text())
+    del account["content"], account["rules"]
+    path.write_text(json.dumps(account))
+
+
+def test_one_that_older_rules_have_let_pass_is_judged_again(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1.0")
+    first = make(folder, "a")
+    made = place(folder) / first["environment"]
+    make_older(made)
+    index.requests.clear()
+    assert make(folder, "a")["environment"] == first["environment"]
+    assert json.loads((made.parent / "packages.json").read_text())["rules"]
+    make_older(made)
+    claim = made / "numpy-99.dist-info"
+    claim.mkdir()
+    (claim / "METADATA").write_bytes(make_metadata("numpy", "99", [], {}))
+    assert index.count() == 0
+    answer = make(folder, "a")
+    assert answer["environment"] != first["environment"]
+    assert "numpy-99.dist-info" not in shown(folder, answer)
+    # While the index has nothing better, there is none.
+    made = place(folder) / answer["environment"]
+    make_older(made)
+    (made / "b.pth").write_text("")
+    index.releases.clear()
+    index.add("a", "1.0", members=[Member("b.pth")])
+    refusal = no(folder, "a")
+    assert refusal.ename == "PackagesRefused"
+    assert "b.pth" in refusal.text
 
 
 def test_one_is_on_the_disk_before_it_has_its_name(

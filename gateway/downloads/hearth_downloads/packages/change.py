@@ -20,7 +20,7 @@ from hearth_downloads.packages.advisories import (
 from hearth_downloads.packages.generations import Account, Generations, Package
 from hearth_downloads.packages.hashes import Hashes
 from hearth_downloads.packages.job import Job
-from hearth_downloads.packages.judge import judge
+from hearth_downloads.packages.judge import RULES, judge
 from hearth_downloads.packages.kept import (
     name_generation,
     place,
@@ -103,7 +103,7 @@ class _Change:
                     return encode(self._report(self.before, new))
             self.stage.take_lock(self.gateway)
         self.generations.recover()
-        self.before = self._read()
+        self.before = self._judge_again(self._read())
         if is_add:
             check = self.gateway.check
             self.advisories = read_advisories(self.job, check)
@@ -131,6 +131,27 @@ class _Change:
                 raise
             return Account()
 
+    def _judge_again(self, account: Account) -> Account:
+        """Judge a profile's packages that older rules have let pass.
+
+        Return none if they are refused: they are made anew, and if the index
+        still has the same, the refusal says why.
+        """
+        if (
+            self.job.order != "profile"
+            or not account.generation
+            or account.rules == RULES
+        ):
+            return account
+        self.gateway.progress(f"judging {len(account.packages)} packages")
+        try:
+            self._judge(self.generations.folder(account), account.packages)
+        except (Refused, OSError):
+            return Account()
+        account = replace(account, rules=RULES)
+        self.generations.update(account)
+        return account
+
     def _find_there(self, new: dict[str, str]) -> dict[str, str] | None:
         """Return what is requested then if all of `new` is there, else None."""
         there = self.before.versions()
@@ -144,7 +165,8 @@ class _Change:
             return None
         if self.job.order == "profile":
             # Its key has what the profile's Python has.
-            return new if new == self.before.requested else None
+            is_judged = self.before.rules == RULES
+            return new if is_judged and new == self.before.requested else None
         return find_requested(new, self.before, self.profile)
 
     def _record(self, requested: dict[str, str], new: dict[str, str]) -> bytes:
@@ -325,13 +347,13 @@ class _Change:
         if resolver is None:
             self.stage.make_folder("new")
         self.gateway.progress(f"judging {len(packages)} packages")
-        content = self._judge(packages)
+        content = self._judge(self.stage.new, packages)
         if find_wheels:
             found = find_wheels(self.stage.new)
             packages = tuple(
                 replace(one, sha256=found.get(one.name, "")) for one in packages
             )
-        account = Account(0, requested, packages, resolved, content)
+        account = Account(0, requested, packages, resolved, content, RULES)
         added = account.versions().keys() - self.before.versions().keys()
         modules = find_modules(self.stage.new, added)
         answer = encode(self._report(account, new, modules))
@@ -339,10 +361,9 @@ class _Change:
         self.generations.commit(self.stage.new, account)
         return answer
 
-    def _judge(self, packages: tuple[Package, ...]) -> Content:
+    def _judge(self, path: str, packages: tuple[Package, ...]) -> Content:
         folder = os.open(
-            self.stage.new,
-            os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
+            path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         )
         try:
             find = functools.partial(

@@ -59,6 +59,7 @@ class Account:
     # Files and folders of the generation, and the lengths of all files; []: an
     # older hearth has made it.
     content: Content = field(default_factory=list)
+    rules: int = 0  # RULES of the judge that has let it pass; 0: an older one
 
     def versions(self) -> dict[str, str]:
         """Return the version of each package."""
@@ -117,12 +118,14 @@ class Generations:
         except (ValueError, KeyError, TypeError):
             return None
 
+    def folder(self, account: Account) -> str:
+        """Return the path of its generation."""
+        return os.path.join(self.path, str(account.generation))
+
     def is_whole(self, account: Account) -> bool:
         """Return true if its folder has what it had when it was made."""
         try:
-            folder = open_folder(
-                os.path.join(self.path, str(account.generation))
-            )
+            folder = open_folder(self.folder(account))
         except OSError:
             return False
         try:
@@ -233,4 +236,5 @@ def _decode(found: dict[str, Any]) -> Account:
         ),
         str(found["resolved"]),
         list(map(int, found.get("content", ()))),
+        int(found.get("rules", 0)),
     )
