@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define LEVEL_MAX 8
-#define BLANKS    4 /* a level, as RFC 4 says */
-#define LINE_MAX  1000
+#define BLANKS    4     /* a level, as RFC 4 says */
+#define LINE_MAX  65536 /* a list of packages, each with its hashes */
 #define KEY_MAX   64
 
 #define TEXT_OF(number) #number

@@ -289,6 +289,36 @@ def test_over_http(gateway: Gateway, session: Session) -> None:
     assert "barred" in answer["message"]
 
 
+def with_hashes(name: str, *sha256: str) -> str:
+    """Return a requirement with as many hashes as it can have."""
+    others = [f"{number:064x}" for number in range(245)]
+    hashes = " ".join(f"--hash=sha256:{one}" for one in [*sha256, *others])
+    return f"{name} {hashes}"
+
+
+def test_a_request_may_have_many_hashes(
+    index: FakeIndex, session: Session
+) -> None:
+    """More than a datagram has room for."""
+    found = {
+        f"many-{number}": index.add(f"many-{number}", "1").sha256
+        for number in range(8)
+    }
+    texts = [with_hashes(f"{one}==1", found[one]) for one in found]
+    assert sum(map(len, texts)) > 2 * 65536
+    names = list(found)
+    done = add(session, *texts[:4])
+    assert [one["name"] for one in done["added"]] == names[:4]
+    printed(session, f"open('wanted', 'w').write({texts[4]!r})")
+    for text in texts[5:]:
+        printed(session, f"open('wanted', 'a').write({chr(10) + text!r})")
+    printed(session, "%pip install -r wanted")
+    assert sorted(versions(session)) == names
+    many = [with_hashes(f"too-{number}==1") for number in range(60)]
+    sentence = refuse(session, *many)
+    assert re.search(r"bytes long, more than 1048576; ask for less", sentence)
+
+
 def test_they_stay_with_the_session(gateway: Gateway) -> None:
     session = gateway.create()
     add(session, "humane")

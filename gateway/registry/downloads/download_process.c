@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/memory_file.h"
 #include "base/pidfd.h"
 
 #include <errno.h>
@@ -16,9 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define END_MS     3000  /* to end by itself once its socket is closed */
-#define DESTROY_MS 1000  /* the same, when the gateway ends */
-#define SAY_MAX    10000 /* datagrams of progress: one a second for hours */
+#define END_MS      3000  /* to end by itself once its socket is closed */
+#define DESTROY_MS  1000  /* the same, when the gateway ends */
+#define JOB_IN_FILE "{}"  /* the datagram with which a job's file comes */
+#define SAY_MAX     10000 /* datagrams of progress: one a second for hours */
 
 struct download_process {
     download_process_start_t start; /* its loop, ops and arg are used */
@@ -285,6 +287,18 @@ static int on_end(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
+/* Sends a job that is too long for a datagram: a file comes with it. */
+static int send_file(const download_process_t *self, bytes_t job,
+                     fault_t *fault)
+{
+    cleanup_fd int file =
+        memory_file_new("download-job", job.bytes, job.size, fault);
+
+    return file < 0 ? file
+                    : fd_send(self->socket, JOB_IN_FILE, strlen(JOB_IN_FILE),
+                              &file, 1, fault);
+}
+
 /* The job is there before the process begins to read. */
 static int send_job(const download_process_t *self, const json_t *job,
                     fault_t *fault)
@@ -292,11 +306,13 @@ static int send_job(const download_process_t *self, const json_t *job,
     cleanup_free char *text = json_dumps(job, JSON_COMPACT);
     size_t size = text ? strlen(text) : 0;
 
-    if (!size || size > DOWNLOAD_DATAGRAM_MAX)
+    if (!size || size > DOWNLOAD_JOB_MAX)
         return fault_set(fault, E2BIG,
                          "the job is %zu bytes long, more than %u; ask for "
                          "less at once, or shorten the profile's lists",
-                         size, DOWNLOAD_DATAGRAM_MAX);
+                         size, DOWNLOAD_JOB_MAX);
+    if (size > DOWNLOAD_DATAGRAM_MAX)
+        return send_file(self, (bytes_t){text, size}, fault);
     return fd_send(self->socket, text, size, NULL, 0, fault);
 }
 

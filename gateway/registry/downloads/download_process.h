@@ -14,6 +14,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#define DOWNLOAD_JOB_MAX (1u << 20) /* bytes */
+
 typedef struct download_process download_process_t;
 
 typedef struct {
@@ -36,8 +38,7 @@ typedef struct {
     void *arg; /* of ops */
 } download_process_start_t;
 
-/* Starts a worker with that job, a JSON object of at most
- * DOWNLOAD_DATAGRAM_MAX. */
+/* Starts a worker with that job, a JSON object of at most DOWNLOAD_JOB_MAX. */
 int download_process_new(const download_process_start_t *start,
                          const json_t *job, download_process_t **ret_process,
                          fault_t *fault);

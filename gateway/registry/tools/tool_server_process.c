@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/memory_file.h"
 #include "base/spawn.h"
 #include "gateway/config/default_paths.h"
 
@@ -16,7 +17,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,14 +46,15 @@ static void list_words(const char *const *own, char *const *rest,
  * of a descriptor onto itself would keep its close-on-exec flag. */
 static int put_order(const char *text, fault_t *fault)
 {
-    cleanup_fd int made = memfd_create("tool-server", MFD_CLOEXEC);
-    cleanup_fd int fd = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, 10);
-    int r;
+    cleanup_fd int made =
+        memory_file_new("tool-server", text, strlen(text), fault);
+    int fd = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, 10);
 
-    if (fd < 0)
-        return fault_set(fault, errno, "a file in memory: %s", strerror(errno));
-    r = fd_write_all(fd, text, strlen(text), fault);
-    return r < 0 ? r : take_fd(&fd);
+    if (made < 0)
+        return made;
+    return fd < 0 ? fault_set(fault, errno, "a file in memory: %s",
+                              strerror(errno))
+                  : fd;
 }
 
 /* Returns its environment; the caller frees the list alone. `folder` names the

@@ -255,3 +255,14 @@ def test_the_cooldown_does_not_hold_what_is_there(
     # Another version of it is held.
     index.add("c", "1", requires=["a>2"])
     assert "cooldown" in refuse(folder, "c", **long).text
+
+
+def test_a_job_may_be_longer_than_a_datagram(
+    folder: Folder, index: FakeIndex
+) -> None:
+    names = [f"a{number}" for number in range(10)]
+    others = [f"{number:064x}" for number in range(200)]
+    texts = [pin(one, index.add(one, "1"), *others) for one in names]
+    answer = folder.do("add", *texts)
+    assert sorted(versions(answer)) == names
+    assert refuse(folder, *[pin(one, *others) for one in names]).ename

@@ -156,7 +156,13 @@ class Folder:
     def send(self, datagram: bytes) -> Run:
         """Start a worker with this as its job."""
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        mine.send(datagram)
+        if len(datagram) <= 64 * 1024:
+            mine.send(datagram)
+        else:
+            number = os.memfd_create("job")
+            os.write(number, datagram)
+            socket.send_fds(mine, [b"{}"], [number])
+            os.close(number)
         with theirs:
             return Run(self._spawn(theirs), mine)
 

@@ -356,6 +356,39 @@ static void wrong_files_say_where(void **state)
     }
 }
 
+/* Returns the fault of a file whose only list has a package with so many
+ * letters in its hashes; "" without one. */
+static const char *load_line(void **state, size_t letters, fault_t *fault)
+{
+    static const char start[] =
+        "profile\n    a\n        packages\n            ";
+    static const char line[] = "preinstall = a==1 --hash=sha256:";
+    cleanup_options options_t *options = options_new();
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    cleanup_free char *path = NULL;
+
+    buffer_format(&text, "%s%s", start, line);
+    while (letters--)
+        buffer_text(&text, "0");
+    buffer_append(&text, "\n", 2);
+    path = options_folder_write(*state, (const char *) text.data);
+    *fault = (fault_t){0};
+    return options_load(options, path, fault) < 0 ? fault->text : "";
+}
+
+static void a_line_has_room_for_hashes(void **state)
+{
+    /* 65536 with its beginning, in columns */
+    const size_t most = 65536 - 12 - strlen("preinstall = a==1 --hash=sha256:");
+    fault_t fault;
+
+    assert_string_equal(load_line(state, 19000, &fault), "");
+    /* Too long for a requirement, and then for a line. */
+    assert_null(strstr(load_line(state, most, &fault), "65536"));
+    assert_non_null(strstr(load_line(state, most + 1, &fault),
+                           "hearth.cfg:4: longer than 65536 bytes"));
+}
+
 static void all_errors_are_reported_at_once(void **state)
 {
     static const char *const words[] = {
@@ -509,6 +542,7 @@ int main(void)
         with_folder(has_every_default),
         with_folder(wrong_values_are_answered_with_the_permitted_ones),
         with_folder(wrong_files_say_where),
+        with_folder(a_line_has_room_for_hashes),
         with_folder(all_errors_are_reported_at_once),
         with_folder(knows_where_values_come_from),
         with_folder(values_are_written_as_they_are_read),

@@ -284,14 +284,37 @@ static void one_that_is_destroyed(void **state)
     DID("");
 }
 
+/* Its file comes with the datagram, which has nothing. */
+static void a_job_of_more_than_a_datagram(void **state)
+{
+    cleanup_free char *text = mem_new(DOWNLOAD_JOB_MAX), *read = NULL;
+    json_auto_t *job = NULL;
+    size_t files = open_files();
+    fault_t fault = {0};
+    static const char script[] = "#!/bin/sh\n" READ_JOB SAY("{\"ok\":{}}");
+
+    (void) state;
+    memset(text, 'x', DOWNLOAD_JOB_MAX - strlen("{\"order\":\"\"}"));
+    job = json_pack("{s:s}", "order", text);
+    assert_int_equal(
+        file_replace(profile.python, 0755, script, sizeof script - 1, &fault),
+        0);
+    assert_int_equal(start_with(job, &fault), 0);
+    run();
+    DID("ok: ; ended");
+    read = read_file("job");
+    assert_string_equal(read, "{}");
+    assert_int_equal(open_files(), files);
+}
+
 static void a_job_that_is_too_long_starts_nothing(void **state)
 {
-    cleanup_free char *text = mem_new(DOWNLOAD_DATAGRAM_MAX + 1);
+    cleanup_free char *text = mem_new(DOWNLOAD_JOB_MAX + 1);
     json_auto_t *job = NULL;
     fault_t fault = {0};
 
     (void) state;
-    memset(text, 'x', DOWNLOAD_DATAGRAM_MAX);
+    memset(text, 'x', DOWNLOAD_JOB_MAX - strlen("{\"order\":\"\"}") + 1);
     job = json_pack("{s:s}", "order", text);
     assert_int_equal(start_with(job, &fault), -E2BIG);
     assert_non_null(strstr(fault.text, "ask for less at once"));
@@ -326,6 +349,7 @@ int main(void)
         TEST(one_that_takes_too_long),
         TEST(one_that_is_given_up),
         TEST(one_that_is_destroyed),
+        TEST(a_job_of_more_than_a_datagram),
         TEST(a_job_that_is_too_long_starts_nothing),
         TEST(a_python_that_is_not_there),
     };

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import json
+import os
 import select
 import socket
 import time
@@ -17,6 +18,7 @@ from typing import Any
 from hearth_downloads.core.faults import Failed, Fault, Gone, clean
 
 DATAGRAM_MAX = 64 * 1024
+JOB_MAX = 1 << 20  # bytes; of a longer job than a datagram's
 
 
 class Gateway:
@@ -34,11 +36,16 @@ class Gateway:
         return self.link.fileno()
 
     def receive(self) -> bytes:
-        """Return the job's datagram."""
-        datagram = self.link.recv(DATAGRAM_MAX)
+        """Return the job: the first datagram, or the file that is with it."""
+        datagram, files, _, _ = socket.recv_fds(self.link, DATAGRAM_MAX, 1)
         if not datagram:
             raise Gone
-        return datagram
+        if not files:
+            return datagram
+        try:
+            return os.pread(files[0], JOB_MAX, 0)
+        finally:
+            os.close(files[0])
 
     def limit(self, seconds: float) -> None:
         """Let `check` end the job after that time."""
