@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* Returns the descriptor of a file that has these bytes, and that no process
- * can change any more. It stands at the file's end. `name` is for /proc. */
+ * can change any more. Its offset is the end. `name` is for /proc. */
 int memory_file_new(const char *name, const void *bytes, size_t size,
                     fault_t *fault);
 

@@ -356,8 +356,8 @@ static void wrong_files_say_where(void **state)
     }
 }
 
-/* Returns the fault of a file whose only list has a package with so many
- * letters in its hashes; "" without one. */
+/* Returns the fault of a file whose only list has a package with a hash of that
+ * many letters; "" without one. */
 static const char *load_line(void **state, size_t letters, fault_t *fault)
 {
     static const char start[] =
