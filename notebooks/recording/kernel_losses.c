@@ -5,11 +5,13 @@
 #include "base/buffer.h"
 #include "notebooks/formats/output_list.h"
 #include "notebooks/json/tree.h"
-#include "notebooks/recording/variable_names.h"
+#include "protocol/jspan.h"
 
 #include <string.h>
 
-static void clear_loss(kernel_loss_t *self)
+#define NAME_COST 64 /* bytes of memory beside the letters of a name */
+
+void kernel_loss_clear(kernel_loss_t *self)
 {
     free(self->cause);
     json_decref(self->names);
@@ -18,7 +20,7 @@ static void clear_loss(kernel_loss_t *self)
 
 void kernel_losses_clear(kernel_losses_t *self)
 {
-    clear_loss(&self->loss);
+    kernel_loss_clear(&self->loss);
     json_decref(self->names);
     *self = (kernel_losses_t){0};
 }
@@ -28,12 +30,78 @@ static json_t *parse(bytes_t part)
     return part.size ? json_tree_load(part.bytes, part.size, NULL) : NULL;
 }
 
+/* Returns a part without a tree of it, lent; ABSENT if it is no JSON. */
+static jspan_t check(bytes_t part)
+{
+    jspan_t value = {0};
+    fault_t fault;
+
+    if (jspan_check(part.bytes, part.size, &value, &fault) < 0)
+        return (jspan_t){0};
+    return value;
+}
+
+/* --- The names of the kernel's variables --- */
+
+static size_t cost_of(const char *name)
+{
+    return strlen(name) + NAME_COST;
+}
+
+static void keep_name(kernel_losses_t *self, const char *name)
+{
+    if (!name || kernel_losses_has(self, name)
+        || self->names_size + cost_of(name) > KERNEL_LOSSES_NAMES_SIZE)
+        return;
+    if (!self->names)
+        self->names = json_object();
+    if (json_object_set_new(self->names, name, json_true()) == 0)
+        self->names_size += cost_of(name);
+}
+
+static void drop_name(kernel_losses_t *self, const char *name)
+{
+    if (name && json_object_del(self->names, name) == 0)
+        self->names_size -= cost_of(name);
+}
+
+static void drop_names(kernel_losses_t *self)
+{
+    json_object_clear(self->names);
+    self->names_size = 0;
+}
+
+/* Takes what a cell did to the variables. */
+static void apply(kernel_losses_t *self, const json_t *difference)
+{
+    static const char *const keys[] = {"appeared", "changed"};
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(json_object_get(difference, "went"), i, item)
+    {
+        drop_name(self, json_string_value(item));
+    }
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        json_array_foreach(json_object_get(difference, keys[k]), i, item)
+        {
+            keep_name(self, json_string_value(json_object_get(item, "name")));
+        }
+}
+
+bool kernel_losses_has(const kernel_losses_t *self, const char *name)
+{
+    return json_object_get(self->names, name) != NULL;
+}
+
 static int compare_text(const void *left, const void *right)
 {
     const char *const *a = left, *const *b = right;
 
     return strcmp(*a, *b);
 }
+
+/* --- The records --- */
 
 static json_t *sorted_names(json_t *names)
 {
@@ -50,17 +118,16 @@ static json_t *sorted_names(json_t *names)
     return list;
 }
 
-void kernel_losses_end(kernel_losses_t *self, int64_t wall_us,
-                       const char *detail, bool is_in_cell)
+kernel_loss_t kernel_losses_foresee(const kernel_losses_t *self,
+                                    int64_t wall_us, const char *detail,
+                                    bool is_in_cell)
 {
-    clear_loss(&self->loss);
-    self->loss.wall_us = wall_us;
-    self->loss.cause = is_in_cell && self->cell > 0
-                           ? mem_format("%s, in cell %lld", detail, self->cell)
-                           : mem_text(detail);
-    self->loss.names = sorted_names(self->names);
-    json_object_clear(self->names);
-    self->is_in_cell = false;
+    return (kernel_loss_t){
+        .wall_us = wall_us,
+        .cause = is_in_cell && self->cell > 0
+                     ? mem_format("%s, in cell %lld", detail, self->cell)
+                     : mem_text(detail),
+        .names = sorted_names(self->names)};
 }
 
 /* A kernel that was never ready had no variables, so the loss before it stays.
@@ -68,14 +135,19 @@ void kernel_losses_end(kernel_losses_t *self, int64_t wall_us,
 static void on_end(kernel_losses_t *self, const journal_record_t *record)
 {
     json_auto_t *content = NULL;
+    kernel_loss_t loss;
 
     if (!self->was_ready)
         return;
-    self->was_ready = false;
     content = parse(record->content);
-    kernel_losses_end(self, record->wall_us, text_member(content, "detail"),
-                      self->is_in_cell);
-    self->loss.seq = record->seq;
+    loss =
+        kernel_losses_foresee(self, record->wall_us,
+                              text_member(content, "detail"), self->is_in_cell);
+    loss.seq = record->seq;
+    kernel_loss_clear(&self->loss);
+    self->loss = loss;
+    drop_names(self);
+    self->was_ready = self->is_in_cell = false;
 }
 
 /* A revival has run the cells again; what it names as missing is lost. */
@@ -115,19 +187,29 @@ static void on_state(kernel_losses_t *self, const journal_record_t *record)
 
 static void on_reply(kernel_losses_t *self, const journal_record_t *record)
 {
-    json_auto_t *metadata = parse(record->metadata);
-    const json_t *own = json_object_get(metadata, "hearth");
+    jspan_t own = jspan_member(check(record->metadata), "hearth");
+    jspan_t difference = jspan_member(own, "namespace");
 
-    if (!self->names)
-        self->names = json_object();
-    if (record->kernel_seq || (own && !json_object_get(own, "lost"))) {
-        variable_names_apply(self->names, json_object_get(own, "namespace"));
+    if (record->kernel_seq
+        || (own.kind != JSPAN_ABSENT
+            && jspan_is(jspan_member(own, "lost"), JSPAN_ABSENT))) {
+        json_auto_t *tree = parse((bytes_t){difference.text, difference.size});
+        apply(self, tree);
         self->is_in_cell = false;
         return;
     }
     /* The gateway itself has answered: the kernel could not. */
-    json_auto_t *content = parse(record->content);
-    self->is_in_cell = strcmp(text_member(content, "ename"), "KernelDied") == 0;
+    self->is_in_cell = jspan_text_equals(
+        jspan_member(check(record->content), "ename"), "KernelDied");
+}
+
+static void on_input(kernel_losses_t *self, const journal_record_t *record)
+{
+    int64_t count = 0;
+
+    (void) jspan_to_integer(
+        jspan_member(check(record->content), "execution_count"), &count);
+    self->cell = count;
 }
 
 /* A revival that runs no cell again ends with the first request that is not
@@ -156,8 +238,6 @@ void kernel_losses_add(kernel_losses_t *self, const journal_record_t *record)
         on_reply(self, record);
     } else if (record->kind == JOURNAL_EVENT
                && strcmp(record->type, "execute_input") == 0) {
-        json_auto_t *content = parse(record->content);
-        self->cell =
-            json_integer_value(json_object_get(content, "execution_count"));
+        on_input(self, record);
     }
 }

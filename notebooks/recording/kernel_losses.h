@@ -1,6 +1,7 @@
 /* The last loss of a session's variables, as the records of its journal tell
  * it: a kernel ended and a fresh one took its place. Says when, by which cause
- * and which variables there were. Plain memory; records are added in order. */
+ * and which variables there were. Plain memory; records are added in order, by
+ * the session as it writes them. */
 #ifndef HEARTH_NOTEBOOKS_RECORDING_KERNEL_LOSSES_H
 #define HEARTH_NOTEBOOKS_RECORDING_KERNEL_LOSSES_H
 
@@ -9,7 +10,12 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* The memory that the names of a kernel's variables take, about: some 10 000 of
+ * them. Names of further variables are not known. */
+#define KERNEL_LOSSES_NAMES_SIZE (1u << 20)
 
 /* The end of a kernel. */
 typedef struct {
@@ -20,9 +26,13 @@ typedef struct {
     json_t *names;      /* owned; list of the variables, sorted */
 } kernel_loss_t;
 
+void kernel_loss_clear(kernel_loss_t *self);
+#define cleanup_kernel_loss CLEANUP(kernel_loss_clear)
+
 typedef struct {
     kernel_loss_t loss; /* the last one */
-    json_t *names;      /* owned; variables of the kernel, by name */
+    json_t *names;      /* owned; set of the kernel's variables */
+    size_t names_size;  /* the memory that they take, about */
     long long cell;     /* number of the last cell that began; 0: none */
     bool was_ready;     /* the kernel */
     bool is_in_cell;    /* the last reply says that the kernel died in it */
@@ -32,10 +42,13 @@ typedef struct {
 void kernel_losses_clear(kernel_losses_t *self);
 #define cleanup_kernel_losses CLEANUP(kernel_losses_clear)
 
-/* Takes an end of the kernel that the journal does not have yet, in the cell
- * that began last or between two. */
-void kernel_losses_end(kernel_losses_t *self, int64_t wall_us,
-                       const char *detail, bool is_in_cell);
+/* Returns the loss by an end of the kernel that the journal does not have yet,
+ * in the cell that began last or between two. To be cleared. */
+kernel_loss_t kernel_losses_foresee(const kernel_losses_t *self,
+                                    int64_t wall_us, const char *detail,
+                                    bool is_in_cell);
+/* Returns true if the kernel has that variable. */
+bool kernel_losses_has(const kernel_losses_t *self, const char *name);
 /* Takes a record; those that say nothing about variables are ignored. */
 void kernel_losses_add(kernel_losses_t *self, const journal_record_t *record);
 

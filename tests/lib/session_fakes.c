@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "gateway/audit/audit.h"
 #include "gateway/session/actor/recovery.h"
+#include "gateway/session/core/loss_report.h"
 #include "gateway/session/processes/process.h"
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_providers.h"
@@ -269,6 +270,7 @@ static void make_parts(session_t *self, session_spec_t *spec)
     self->limits.monitor = resource_monitor_new(spec);
     self->audit = audit_events_new(spec);
     self->losses = loss_notice_new();
+    loss_report_begin(self);
     self->start.seed = seed_runner_new(spec);
     self->start.revival = revive_new();
     self->tools.providers = tool_providers_new(spec->times.tool_grace_ms);

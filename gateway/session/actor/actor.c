@@ -18,6 +18,7 @@
 #include "gateway/session/core/escalation.h"
 #include "gateway/session/core/flow_control.h"
 #include "gateway/session/core/holding.h"
+#include "gateway/session/core/loss_report.h"
 #include "gateway/session/core/monitoring.h"
 #include "gateway/session/core/persist.h"
 #include "gateway/session/core/replies.h"
@@ -250,6 +251,7 @@ static int begin(session_t *self, fault_t *fault)
                     spec->id, torn);
     self->publisher = publisher_new(self->channels, self->frontends,
                                     self->journal, spec->epoch);
+    loss_report_begin(self);
     channels_greet(self->channels, subscribers_greet, self);
     r = spec->is_adopted ? begin_adopted(self, fault)
                          : begin_fresh(self, fault);

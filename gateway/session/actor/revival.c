@@ -52,6 +52,5 @@ int revival_report(session_t *self, const char *report, fault_t *fault)
     if (r < 0)
         return r;
     revive_keep(self->start.revival, text_bytes(report));
-    loss_notice_change(self->losses);
     return 0;
 }

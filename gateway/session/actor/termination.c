@@ -9,7 +9,6 @@
 #include "gateway/session/core/announce.h"
 #include "gateway/session/core/deletion.h"
 #include "gateway/session/core/escalation.h"
-#include "gateway/session/core/loss_report.h"
 #include "gateway/session/core/monitoring.h"
 #include "gateway/session/core/persist.h"
 #include "gateway/session/core/replies.h"
@@ -78,7 +77,6 @@ static void note_end(session_t *self, const char *type, json_t *known)
 
     if (publisher_note(self->publisher, type, 0, text, &fault) < 0)
         log_error("session=%s journal: %s", self->spec->id, fault.text);
-    loss_report_end(self);
 }
 
 static void note(session_t *self, const char *type)

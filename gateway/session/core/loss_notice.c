@@ -15,11 +15,10 @@ typedef struct {
 } readers_t;
 
 struct loss_notice {
-    bool is_lost;       /* a kernel has ended, and its variables may be lost */
-    buffer_t text;      /* the loss as JSON; empty: it is not kept */
-    buffer_t foreseen;  /* the one that is about to happen; or empty */
-    readers_t told;     /* they have got the loss */
-    readers_t expected; /* they have got the one that is about to happen */
+    kernel_losses_t losses; /* by the records so far */
+    buffer_t foreseen;      /* the one that is about to happen; or empty */
+    readers_t told;         /* they have got the last loss */
+    readers_t expected;     /* they have got the one that is about to happen */
 };
 
 bool loss_notice_reader(const request_t *request,
@@ -50,7 +49,7 @@ void loss_notice_destroy(loss_notice_t **self_p)
 
     if (!self)
         return;
-    buffer_reset(&self->text);
+    kernel_losses_clear(&self->losses);
     buffer_reset(&self->foreseen);
     free(self);
     *self_p = NULL;
@@ -58,10 +57,12 @@ void loss_notice_destroy(loss_notice_t **self_p)
 
 /* --- The loss as JSON --- */
 
-/* Writes the names that fit, and returns how many do not. */
-static size_t write_names(const json_t *names, buffer_t *out)
+/* Writes the names that fit, and returns how many do not. Leaves out variables
+ * that the kernel `losses` has, which is NULL if it has ended. */
+static size_t write_names(const json_t *names, const kernel_losses_t *losses,
+                          buffer_t *out)
 {
-    size_t begin = out->size, count = 0, i;
+    size_t begin = out->size, count = 0, more = 0, i;
     json_t *name;
 
     jspan_write_array(out, "names");
@@ -69,7 +70,10 @@ static size_t write_names(const json_t *names, buffer_t *out)
     {
         size_t before = out->size;
 
-        if (!json_is_string(name) || count == LOSS_NOTICE_NAMES_MAX)
+        if (losses && kernel_losses_has(losses, json_string_value(name)))
+            continue;
+        more++;
+        if (count == LOSS_NOTICE_NAMES_MAX)
             continue;
         jspan_write_bytes(
             out, NULL,
@@ -82,16 +86,16 @@ static size_t write_names(const json_t *names, buffer_t *out)
             count++;
     }
     jspan_write_end_array(out);
-    return json_array_size(names) - count;
+    return more - count;
 }
 
-static void write_loss(const kernel_loss_t *loss, buffer_t *out)
+static void write_loss(const kernel_loss_t *loss, const kernel_losses_t *losses,
+                       buffer_t *out)
 {
     const char *cause = loss->cause ? loss->cause : "";
     char at[CLOCK_ISO_SIZE];
     size_t more;
 
-    buffer_clear(out);
     jspan_write_begin(out);
     jspan_write_bytes(out, "cause",
                       (bytes_t){cause, strnlen(cause, LOSS_NOTICE_CAUSE_MAX)});
@@ -99,7 +103,7 @@ static void write_loss(const kernel_loss_t *loss, buffer_t *out)
         clock_iso(loss->wall_us, at);
         jspan_write_text(out, "at", at);
     }
-    more = write_names(loss->names, out);
+    more = write_names(loss->names, losses, out);
     if (more)
         jspan_write_count(out, "more", more);
     jspan_write_end(out);
@@ -128,13 +132,40 @@ static void add(readers_t *readers, const char *reader)
              reader);
 }
 
+/* --- The records --- */
+
+bool loss_notice_add(loss_notice_t *self, const journal_record_t *record)
+{
+    uint64_t before = self->losses.loss.seq;
+
+    kernel_losses_add(&self->losses, record);
+    if (self->losses.loss.seq == before)
+        return false;
+    self->told = self->expected;
+    self->expected.count = 0;
+    return true;
+}
+
+bool loss_notice_has_kernel(const loss_notice_t *self)
+{
+    return self->losses.was_ready;
+}
+
 /* --- A loss that is about to happen --- */
 
-void loss_notice_foresee(loss_notice_t *self, const kernel_loss_t *loss)
+void loss_notice_foresee(loss_notice_t *self, int64_t wall_us,
+                         const char *detail, bool is_in_cell)
+{
+    cleanup_kernel_loss kernel_loss_t loss =
+        kernel_losses_foresee(&self->losses, wall_us, detail, is_in_cell);
+
+    buffer_clear(&self->foreseen);
+    write_loss(&loss, NULL, &self->foreseen);
+}
+
+void loss_notice_forget(loss_notice_t *self)
 {
     buffer_clear(&self->foreseen);
-    if (loss)
-        write_loss(loss, &self->foreseen);
 }
 
 bytes_t loss_notice_foreseen(const loss_notice_t *self)
@@ -149,35 +180,14 @@ void loss_notice_expect(loss_notice_t *self, const char *reader)
 
 /* --- A loss that has happened --- */
 
-void loss_notice_begin(loss_notice_t *self)
-{
-    self->is_lost = true;
-    buffer_clear(&self->text);
-    self->told = self->expected;
-    self->expected.count = 0;
-}
-
-void loss_notice_change(loss_notice_t *self)
-{
-    buffer_clear(&self->text);
-}
-
 bool loss_notice_is_due(const loss_notice_t *self, const char *reader)
 {
-    return self->is_lost && !knows(&self->told, reader);
+    return self->losses.loss.fresh_seq && !knows(&self->told, reader);
 }
 
-void loss_notice_keep(loss_notice_t *self, const kernel_loss_t *loss)
+void loss_notice_write(const loss_notice_t *self, buffer_t *out)
 {
-    buffer_clear(&self->text);
-    self->is_lost = loss != NULL;
-    if (loss)
-        write_loss(loss, &self->text);
-}
-
-bytes_t loss_notice_text(const loss_notice_t *self)
-{
-    return buffer_bytes(&self->text);
+    write_loss(&self->losses.loss, &self->losses, out);
 }
 
 void loss_notice_tell(loss_notice_t *self, const char *reader)

@@ -1,7 +1,8 @@
 /* Which clients know of a session's last loss of variables. A reader is a
  * client that wants to learn of losses, known by the digest of the identity by
  * which it came. Each reader gets the loss once, however many gateways serve
- * the session: the journal has what this part must know. Pure. */
+ * the session: the journal has what this part must know, and this part takes
+ * each record when it is written or read. Pure. */
 #ifndef HEARTH_GATEWAY_SESSION_CORE_LOSS_NOTICE_H
 #define HEARTH_GATEWAY_SESSION_CORE_LOSS_NOTICE_H
 
@@ -35,26 +36,29 @@ loss_notice_t *loss_notice_new(void);
 void loss_notice_destroy(loss_notice_t **self_p);
 #define cleanup_loss_notice CLEANUP(loss_notice_destroy)
 
-/* Keeps a loss that is about to happen, for the requests that fail by it; NULL
- * forgets it. */
-void loss_notice_foresee(loss_notice_t *self, const kernel_loss_t *loss);
+/* Takes a record that the journal has. Returns true if it is the end of a
+ * kernel with variables: no reader has that loss but those that expected it. */
+bool loss_notice_add(loss_notice_t *self, const journal_record_t *record);
+/* Returns true if the session has a kernel that may have variables. */
+bool loss_notice_has_kernel(const loss_notice_t *self);
+
+/* Keeps the loss that is about to happen, for the requests that fail by it;
+ * `is_in_cell`: in the cell that began last. */
+void loss_notice_foresee(loss_notice_t *self, int64_t wall_us,
+                         const char *detail, bool is_in_cell);
+/* Forgets that loss. */
+void loss_notice_forget(loss_notice_t *self);
 /* Returns that loss as JSON, lent; of size 0 if there is none. */
 bytes_t loss_notice_foreseen(const loss_notice_t *self);
 /* Notes that a reader has got the loss which is about to happen. */
 void loss_notice_expect(loss_notice_t *self, const char *reader);
 
-/* Begins a new loss: no reader has it but those that expected it. */
-void loss_notice_begin(loss_notice_t *self);
-/* Forgets what the loss was, because a revival has changed it. */
-void loss_notice_change(loss_notice_t *self);
-/* Returns true if there may be a loss that the reader does not have. */
+/* Returns true if there is a loss that the reader does not have. */
 bool loss_notice_is_due(const loss_notice_t *self, const char *reader);
-/* Keeps what the loss was; NULL: nothing was lost. */
-void loss_notice_keep(loss_notice_t *self, const kernel_loss_t *loss);
-/* Returns {"cause","names"} as JSON, lent; "at" follows if the time is known,
- * and "more" is the number of names that were left out. Of size 0 if it is not
- * kept. */
-bytes_t loss_notice_text(const loss_notice_t *self);
+/* Appends the loss as JSON: {"cause","at","names","more"}. "at" is there if the
+ * time is known. The names are those of variables that were not made again, and
+ * "more" is the number of those that were left out. */
+void loss_notice_write(const loss_notice_t *self, buffer_t *out);
 /* Notes that a reader has got the loss. */
 void loss_notice_tell(loss_notice_t *self, const char *reader);
 /* Returns the reader of that index, lent; NULL after the last one. */

@@ -10,52 +10,6 @@
 
 #include <string.h>
 
-/* Reads the journal from its beginning. */
-static int read_losses(const session_t *self, kernel_losses_t *losses,
-                       fault_t *fault)
-{
-    cleanup_free char *folder =
-        mem_format("%s/journal", self->spec->state_folder);
-    cleanup_journal_reader journal_reader_t *reader = NULL;
-    journal_record_t record;
-    int r =
-        journal_reader_new(folder, self->spec->journal.key, 0, &reader, fault);
-
-    if (r < 0)
-        return r;
-    while ((r = journal_reader_next(reader, &record, fault)) > 0)
-        kernel_losses_add(losses, &record);
-    return r;
-}
-
-/* Removes the variables that other readers' cells have made again. */
-static void drop_made_again(kernel_losses_t *losses)
-{
-    size_t i = 0;
-    const char *name;
-
-    while ((name = json_string_value(json_array_get(losses->loss.names, i))))
-        if (json_object_get(losses->names, name))
-            json_array_remove(losses->loss.names, i);
-        else
-            i++;
-}
-
-/* Finds out what was lost and is not there by now. */
-static void look(session_t *self)
-{
-    cleanup_kernel_losses kernel_losses_t losses = {0};
-    fault_t fault;
-
-    if (read_losses(self, &losses, &fault) < 0) {
-        log_warning("session=%s the loss is not known: %s", self->spec->id,
-                    fault.text);
-        return;
-    }
-    drop_made_again(&losses);
-    loss_notice_keep(self->losses, losses.loss.fresh_seq ? &losses.loss : NULL);
-}
-
 static void write_metadata(bytes_t loss, buffer_t *metadata)
 {
     jspan_write_begin(metadata);
@@ -68,15 +22,14 @@ static void write_metadata(bytes_t loss, buffer_t *metadata)
 bool loss_report_write(session_t *self, const request_t *request,
                        buffer_t *metadata)
 {
+    cleanup_buffer buffer_t loss = BUFFER_EMPTY;
     char reader[LOSS_NOTICE_READER_SIZE];
 
     if (!loss_notice_reader(request, reader)
         || !loss_notice_is_due(self->losses, reader))
         return false;
-    look(self);
-    if (!loss_notice_text(self->losses).size)
-        return false;
-    write_metadata(loss_notice_text(self->losses), metadata);
+    loss_notice_write(self->losses, &loss);
+    write_metadata(buffer_bytes(&loss), metadata);
     return true;
 }
 
@@ -98,13 +51,6 @@ void loss_report_note(session_t *self, const request_t *request)
         return;
     loss_notice_tell(self->losses, reader);
     note(self, reader);
-}
-
-/* Returns true if the kernel had variables. If it was never ready, the last
- * loss is still that of the kernel before it. */
-static bool was_ready(const session_t *self)
-{
-    return self->info.size > 0;
 }
 
 /* --- A loss that is about to happen --- */
@@ -132,20 +78,12 @@ static bool has_reader(const session_t *self, uint64_t last)
 
 void loss_report_foresee(session_t *self, uint64_t last, const char *ename)
 {
-    cleanup_kernel_losses kernel_losses_t losses = {0};
-    fault_t fault;
+    bool is_in_cell = strcmp(ename, "KernelDied") == 0
+                      && request_queue_runs_cell(self->requests);
 
-    if (!was_ready(self) || !has_reader(self, last))
-        return;
-    if (read_losses(self, &losses, &fault) < 0) {
-        log_warning("session=%s the loss is not known: %s", self->spec->id,
-                    fault.text);
-        return;
-    }
-    kernel_losses_end(&losses, clock_wall_us(), self->cause.detail,
-                      strcmp(ename, "KernelDied") == 0
-                          && request_queue_runs_cell(self->requests));
-    loss_notice_foresee(self->losses, &losses.loss);
+    if (loss_notice_has_kernel(self->losses) && has_reader(self, last))
+        loss_notice_foresee(self->losses, clock_wall_us(), self->cause.detail,
+                            is_in_cell);
 }
 
 void loss_report_write_foreseen(session_t *self, const request_t *request,
@@ -162,21 +100,27 @@ void loss_report_write_foreseen(session_t *self, const request_t *request,
 
 void loss_report_forget(session_t *self)
 {
-    loss_notice_foresee(self->losses, NULL);
+    loss_notice_forget(self->losses);
 }
 
-void loss_report_end(session_t *self)
+/* --- The records --- */
+
+/* Notes the readers of a loss that happens now. They have got it already. */
+static void on_record(void *arg, const journal_record_t *record)
 {
+    session_t *self = arg;
     const char *reader;
 
-    if (!was_ready(self))
+    if (!loss_notice_add(self->losses, record))
         return;
-    loss_notice_begin(self->losses);
     for (size_t i = 0; (reader = loss_notice_told(self->losses, i)); i++)
         note(self, reader);
 }
 
-/* --- An earlier gateway's records --- */
+void loss_report_begin(session_t *self)
+{
+    publisher_listen(self->publisher, on_record, self);
+}
 
 static void on_state(session_t *self, const journal_record_t *record)
 {
@@ -184,12 +128,6 @@ static void on_state(session_t *self, const journal_record_t *record)
     jspan_t content;
     fault_t fault;
 
-    if (strcmp(record->type, "gone") == 0
-        || strcmp(record->type, "restart") == 0) {
-        if (was_ready(self))
-            loss_notice_begin(self->losses);
-        return;
-    }
     if (strcmp(record->type, "loss_reported") != 0
         || jspan_check(record->content.bytes, record->content.size, &content,
                        &fault)
@@ -213,6 +151,7 @@ void loss_report_recall(session_t *self, const journal_record_t *record)
     char reader[LOSS_NOTICE_READER_SIZE];
     const request_t *request;
 
+    (void) loss_notice_add(self->losses, record);
     if (record->kind == JOURNAL_STATE) {
         on_state(self, record);
         return;

@@ -7,9 +7,11 @@
 
 #include "gateway/session/core/session.h"
 
+/* Takes each record that the session writes from now on. */
+void loss_report_begin(session_t *self);
+
 /* Appends the metadata with the loss that the sender of a cell does not know.
- * Returns false, and appends nothing, if there is no such loss. The journal is
- * read once for each loss, by the first cell that asks. */
+ * Returns false, and appends nothing, if there is no such loss. */
 bool loss_report_write(session_t *self, const request_t *request,
                        buffer_t *metadata);
 /* Notes that the sender of that cell has got the loss. */
@@ -23,8 +25,6 @@ void loss_report_write_foreseen(session_t *self, const request_t *request,
                                 buffer_t *metadata);
 /* Ends what loss_report_foresee has begun: those requests have failed. */
 void loss_report_forget(session_t *self);
-/* Notes the end of a kernel that the journal has. */
-void loss_report_end(session_t *self);
 
 /* Takes a record of an earlier gateway, before its request is answered. */
 void loss_report_recall(session_t *self, const journal_record_t *record);

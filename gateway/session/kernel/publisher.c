@@ -19,10 +19,12 @@ struct publisher {
     frontends_t *frontends; /* borrowed from the session */
     journal_t *journal;     /* borrowed from the session */
     uint64_t epoch;
-    uint64_t counter;              /* of message ids */
-    char session[SESSION_ID_SIZE]; /* kernel session id in all headers */
-    buffer_t header;               /* of the message being made */
-    buffer_t content;              /* of the status being made */
+    uint64_t counter;               /* of message ids */
+    char session[SESSION_ID_SIZE];  /* kernel session id in all headers */
+    buffer_t header;                /* of the message being made */
+    buffer_t content;               /* of the status being made */
+    publisher_record_fn *on_record; /* or NULL */
+    void *arg;                      /* borrowed; its first argument */
 };
 
 void publisher_destroy(publisher_t **self_p)
@@ -48,6 +50,22 @@ publisher_t *publisher_new(channels_t *channels, frontends_t *frontends,
     self->epoch = epoch;
     publisher_new_kernel(self);
     return self;
+}
+
+void publisher_listen(publisher_t *self, publisher_record_fn *on_record,
+                      void *arg)
+{
+    self->on_record = on_record;
+    self->arg = arg;
+}
+
+static int append(publisher_t *self, journal_record_t *record, fault_t *fault)
+{
+    int r = journal_append(self->journal, record, fault);
+
+    if (r == 0 && self->on_record)
+        self->on_record(self->arg, record);
+    return r;
 }
 
 void publisher_new_kernel(publisher_t *self)
@@ -195,7 +213,7 @@ static int write_event(publisher_t *self, const publisher_event_t *event,
     };
 
     snprintf(record.type, sizeof record.type, "%s", event->type);
-    r = journal_append(self->journal, &record, fault);
+    r = append(self, &record, fault);
     *ret_seq = record.seq;
     return r;
 }
@@ -324,7 +342,7 @@ int publisher_reply(publisher_t *self, const request_t *request,
     int r;
 
     snprintf(record.type, sizeof record.type, "%.39s", type);
-    r = journal_append(self->journal, &record, fault);
+    r = append(self, &record, fault);
     if (r < 0)
         return r;
     if (is_sent && !request->is_answered)
@@ -343,7 +361,7 @@ int publisher_note(publisher_t *self, const char *type, uint64_t kernel_seq,
     };
 
     snprintf(record.type, sizeof record.type, "%.39s", type);
-    return journal_append(self->journal, &record, fault);
+    return append(self, &record, fault);
 }
 
 int publisher_request(publisher_t *self, const request_t *request,
@@ -364,5 +382,5 @@ int publisher_request(publisher_t *self, const request_t *request,
     };
 
     snprintf(record.type, sizeof record.type, "%.39s", message_type(message));
-    return journal_append(self->journal, &record, fault);
+    return append(self, &record, fault);
 }

@@ -19,6 +19,12 @@ publisher_t *publisher_new(channels_t *channels, frontends_t *frontends,
 void publisher_destroy(publisher_t **self_p);
 #define cleanup_publisher CLEANUP(publisher_destroy)
 
+/* Takes a record that the journal has; its parts are lent. */
+typedef void publisher_record_fn(void *arg, const journal_record_t *record);
+/* Calls `on_record` for each record that is written from now on. */
+void publisher_listen(publisher_t *self, publisher_record_fn *on_record,
+                      void *arg);
+
 /* Begins with a fresh session id in every header, for a fresh kernel. */
 void publisher_new_kernel(publisher_t *self);
 /* Returns the id, lent; and sets it when a session is taken over. */

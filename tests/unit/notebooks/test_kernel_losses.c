@@ -128,12 +128,48 @@ static void names_an_end_that_is_not_recorded_yet(void **state)
     (void) state;
     add_state(&losses, "ready", "{}");
     add_cell(&losses, 3, "{\"name\":\"df\"}");
-    kernel_losses_end(&losses, 5, "a limit", true);
-    assert_int_equal(losses.loss.wall_us, 5);
-    assert_string_equal(losses.loss.cause, "a limit, in cell 3");
-    assert_names(&losses, "[\"df\"]");
-    kernel_losses_end(&losses, 6, "another", false);
-    assert_string_equal(losses.loss.cause, "another");
+    cleanup_kernel_loss kernel_loss_t loss =
+        kernel_losses_foresee(&losses, 5, "a limit", true);
+    cleanup_kernel_loss kernel_loss_t other =
+        kernel_losses_foresee(&losses, 6, "another", false);
+    cleanup_free char *names = json_dumps(loss.names, JSON_COMPACT);
+    assert_int_equal(loss.wall_us, 5);
+    assert_string_equal(loss.cause, "a limit, in cell 3");
+    assert_string_equal(names, "[\"df\"]");
+    assert_string_equal(other.cause, "another");
+    assert_int_equal(losses.loss.seq, 0);
+}
+
+/* A session keeps the names as long as its kernel lives. */
+static void bounds_the_memory_of_names(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+    const int size = 1000;
+    size_t count;
+
+    (void) state;
+    add_state(&losses, "ready", "{}");
+    for (int i = 0; i < 2 * (int) KERNEL_LOSSES_NAMES_SIZE / size; i++) {
+        cleanup_free char *name = mem_format("{\"name\":\"%0*d\"}", size, i);
+        add_cell(&losses, i, name);
+    }
+    count = json_object_size(losses.names);
+    assert_in_range(count, KERNEL_LOSSES_NAMES_SIZE / (size + 100),
+                    KERNEL_LOSSES_NAMES_SIZE / size);
+    add_cell(&losses, 1, "{\"name\":\"df\"}");
+    assert_true(kernel_losses_has(&losses, "df"));
+    /* A name that went makes room. */
+    cleanup_free char *went = mem_format(
+        "{\"hearth\":{\"namespace\":{\"went\":[\"%0*d\"]}}}", size, 0);
+    cleanup_free char *late = mem_format("{\"name\":\"%0*d\"}", size, -1);
+    add_cell(&losses, 1, late);
+    assert_int_equal(json_object_size(losses.names), count + 1);
+    add(&losses, JOURNAL_REPLY, "execute_reply", went, "{}");
+    add_cell(&losses, 1, late);
+    assert_int_equal(json_object_size(losses.names), count + 1);
+    /* The next kernel has the whole room. */
+    add_state(&losses, "restart", "{}");
+    assert_int_equal(losses.names_size, 0);
 }
 
 static void names_the_cell_in_which_the_kernel_died(void **state)
@@ -215,6 +251,7 @@ int main(void)
                                begin),
         cmocka_unit_test_setup(knows_who_has_replied, begin),
         cmocka_unit_test_setup(names_an_end_that_is_not_recorded_yet, begin),
+        cmocka_unit_test_setup(bounds_the_memory_of_names, begin),
         cmocka_unit_test_setup(names_the_cell_in_which_the_kernel_died, begin),
         cmocka_unit_test_setup(does_not_name_variables_restored_by_a_revival,
                                begin),

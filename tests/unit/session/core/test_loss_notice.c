@@ -9,30 +9,72 @@
 static const char A[] = "00000000000000000000000000000001";
 static const char B[] = "00000000000000000000000000000002";
 
-static json_t *names_of(const char *text)
+static bool add(loss_notice_t *self, journal_kind_t kind, const char *type,
+                const char *metadata, const char *content)
 {
-    json_t *names = json_loads(text, 0, NULL);
+    static uint64_t seq;
+    journal_record_t record = {.kind = kind,
+                               .seq = ++seq,
+                               .wall_us = 1767323045000006,
+                               .kernel_seq = kind == JOURNAL_REPLY ? seq : 0,
+                               .metadata = text_bytes(metadata),
+                               .content = text_bytes(content)};
 
-    assert_non_null(names);
-    return names;
+    snprintf(record.type, sizeof record.type, "%s", type);
+    return loss_notice_add(self, &record);
 }
 
-static json_t *kept(const loss_notice_t *self)
+static bool add_state(loss_notice_t *self, const char *type,
+                      const char *content)
 {
-    bytes_t text = loss_notice_text(self);
-    json_t *kept = json_loadb(text.bytes, text.size, 0, NULL);
+    return add(self, JOURNAL_STATE, type, "{}", content);
+}
 
-    assert_non_null(kept);
-    return kept;
+/* A cell that makes the variable of that name. */
+static void make_variable(loss_notice_t *self, const char *name)
+{
+    json_auto_t *metadata = json_pack("{s:{s:{s:[{s:s}]}}}", "hearth",
+                                      "namespace", "appeared", "name", name);
+    cleanup_free char *text = json_dumps(metadata, JSON_COMPACT);
+
+    assert_non_null(text);
+    (void) add(self, JOURNAL_REPLY, "execute_reply", text, "{}");
+}
+
+static loss_notice_t *notice_with_kernel(void)
+{
+    loss_notice_t *self = loss_notice_new();
+
+    assert_false(loss_notice_has_kernel(self));
+    assert_false(add_state(self, "ready", "{}"));
+    assert_true(loss_notice_has_kernel(self));
+    return self;
+}
+
+static void lose(loss_notice_t *self)
+{
+    assert_true(add_state(self, "restart", "{\"detail\":\"limit\"}"));
+    assert_false(loss_notice_has_kernel(self));
+    assert_false(add_state(self, "ready", "{}"));
+}
+
+static json_t *written(const loss_notice_t *self)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    loss_notice_write(self, &text);
+    json_t *loss = json_loadb((char *) text.data, text.size, 0, NULL);
+    assert_non_null(loss);
+    return loss;
 }
 
 static void each_reader_gets_a_loss_once(void **state)
 {
-    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
 
     (void) state;
     assert_false(loss_notice_is_due(self, A));
-    loss_notice_begin(self);
+    lose(self);
     assert_true(loss_notice_is_due(self, A));
     loss_notice_tell(self, A);
     loss_notice_tell(self, A);
@@ -41,80 +83,85 @@ static void each_reader_gets_a_loss_once(void **state)
     assert_string_equal(loss_notice_told(self, 0), A);
     assert_null(loss_notice_told(self, 1));
     /* The next loss is another one. */
-    loss_notice_begin(self);
+    lose(self);
     assert_true(loss_notice_is_due(self, A));
     assert_null(loss_notice_told(self, 0));
 }
 
 static void a_reader_whose_cell_fails_by_it_has_it(void **state)
 {
-    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
-    json_auto_t *names = names_of("[\"df\"]");
-    char cause[] = "it died";
-    kernel_loss_t loss = {.cause = cause, .names = names};
-    static const char text[] = "{\"cause\":\"it died\",\"names\":[\"df\"]}";
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
+    static const char text[] =
+        "{\"cause\":\"it died\",\"at\":\"2026-01-02T03:04:05.000006Z\","
+        "\"names\":[\"df\"]}";
 
     (void) state;
+    make_variable(self, "df");
     assert_int_equal(loss_notice_foreseen(self).size, 0);
-    loss_notice_foresee(self, &loss);
+    loss_notice_foresee(self, 1767323045000006, "it died", true);
     assert_int_equal(loss_notice_foreseen(self).size, strlen(text));
     assert_memory_equal(loss_notice_foreseen(self).bytes, text, strlen(text));
     loss_notice_expect(self, A);
-    loss_notice_foresee(self, NULL);
+    loss_notice_forget(self);
     assert_int_equal(loss_notice_foreseen(self).size, 0);
     /* It has not happened yet. */
     assert_null(loss_notice_told(self, 0));
-    loss_notice_begin(self);
+    lose(self);
     assert_false(loss_notice_is_due(self, A));
     assert_true(loss_notice_is_due(self, B));
-    loss_notice_begin(self);
+    lose(self);
     assert_true(loss_notice_is_due(self, A));
 }
 
-static void what_was_lost_is_kept_for_all_readers(void **state)
+static void says_what_was_lost(void **state)
 {
-    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
-    json_auto_t *names = names_of("[\"df\",\"a \\\"b\\\"\"]");
-    char cause[] = "limit";
-    kernel_loss_t loss = {
-        .wall_us = 1767323045000006, .cause = cause, .names = names};
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
     json_auto_t *expected =
-        json_pack("{s:s,s:s,s:O}", "cause", "limit", "at",
-                  "2026-01-02T03:04:05.000006Z", "names", names);
+        json_pack("{s:s,s:s,s:[s,s]}", "cause", "limit", "at",
+                  "2026-01-02T03:04:05.000006Z", "names", "a \"b\"", "df");
 
     (void) state;
-    loss_notice_begin(self);
-    assert_int_equal(loss_notice_text(self).size, 0);
-    loss_notice_keep(self, &loss);
-    json_auto_t *found = kept(self);
+    make_variable(self, "df");
+    make_variable(self, "a \"b\"");
+    lose(self);
+    json_auto_t *found = written(self);
     assert_true(json_equal(found, expected));
-    loss_notice_tell(self, A);
-    assert_true(loss_notice_text(self).size > 0);
-    /* A revival changes the loss; who has it keeps it. */
-    loss_notice_change(self);
-    assert_int_equal(loss_notice_text(self).size, 0);
-    assert_false(loss_notice_is_due(self, A));
-    assert_true(loss_notice_is_due(self, B));
+    /* What was made again is not gone. */
+    make_variable(self, "a \"b\"");
+    json_auto_t *later = written(self);
+    json_array_remove(json_object_get(expected, "names"), 0);
+    assert_true(json_equal(later, expected));
 }
 
-static void a_revival_that_restored_all_is_no_loss(void **state)
+/* A revival changes the loss; who has it keeps it. */
+static void a_revival_may_restore_all(void **state)
 {
-    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
 
     (void) state;
-    loss_notice_begin(self);
-    loss_notice_keep(self, NULL);
+    assert_true(add_state(self, "gone", "{\"detail\":\"idle\"}"));
+    loss_notice_tell(self, A);
+    (void) add_state(self, "reviving", "{}");
+    (void) add_state(self, "ready", "{}");
+    assert_false(loss_notice_is_due(self, B));
+    (void) add_state(self, "revived", "{\"variables\":{\"missing\":[]}}");
+    assert_false(loss_notice_is_due(self, B));
+    (void) add_state(self, "gone", "{\"detail\":\"idle\"}");
+    loss_notice_tell(self, A);
+    (void) add_state(self, "reviving", "{}");
+    (void) add_state(self, "ready", "{}");
+    (void) add_state(self, "revived", "{\"variables\":{\"missing\":[\"df\"]}}");
     assert_false(loss_notice_is_due(self, A));
-    assert_int_equal(loss_notice_text(self).size, 0);
+    assert_true(loss_notice_is_due(self, B));
 }
 
 static void forgets_the_oldest_of_many_readers(void **state)
 {
-    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
     char reader[LOSS_NOTICE_READER_SIZE];
 
     (void) state;
-    loss_notice_begin(self);
+    lose(self);
     for (int i = 0; i <= LOSS_NOTICE_READERS_MAX; i++) {
         snprintf(reader, sizeof reader, "%032d", i);
         loss_notice_tell(self, reader);
@@ -126,17 +173,15 @@ static void forgets_the_oldest_of_many_readers(void **state)
     assert_false(loss_notice_is_due(self, A));
 }
 
-/* Keeps a loss of `count` variables whose names have `size` letters. */
-static json_t *keep_many(loss_notice_t *self, size_t count, int size)
+/* Loses `count` variables whose names have `size` letters. */
+static json_t *lose_many(loss_notice_t *self, size_t count, int size)
 {
-    json_auto_t *names = json_array();
-    kernel_loss_t loss = {.names = names};
-
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(names, json_sprintf("%0*zu", size, i));
-    loss_notice_begin(self);
-    loss_notice_keep(self, &loss);
-    return kept(self);
+    for (size_t i = 0; i < count; i++) {
+        cleanup_free char *name = mem_format("%0*zu", size, i);
+        make_variable(self, name);
+    }
+    lose(self);
+    return written(self);
 }
 
 static void assert_many(const json_t *loss, size_t names, size_t more)
@@ -147,42 +192,40 @@ static void assert_many(const json_t *loss, size_t names, size_t more)
 
 static void bounds_the_names(void **state)
 {
-    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
 
     (void) state;
-    json_auto_t *many = keep_many(self, LOSS_NOTICE_NAMES_MAX + 5, 4);
+    json_auto_t *many = lose_many(self, LOSS_NOTICE_NAMES_MAX + 5, 4);
     assert_many(many, LOSS_NOTICE_NAMES_MAX, 5);
-    json_auto_t *longest = keep_many(self, 2, LOSS_NOTICE_NAME_MAX);
+    json_auto_t *longest = lose_many(self, 2, LOSS_NOTICE_NAME_MAX);
     assert_many(longest, 2, 0);
     assert_null(json_object_get(longest, "more"));
-    json_auto_t *longer = keep_many(self, 2, LOSS_NOTICE_NAME_MAX + 1);
+    json_auto_t *longer = lose_many(self, 2, LOSS_NOTICE_NAME_MAX + 1);
     assert_many(longer, 0, 2);
-    json_auto_t *full = keep_many(self, 1000, 100);
+    json_auto_t *full = lose_many(self, 1000, 100);
     size_t fit = json_array_size(json_object_get(full, "names"));
     assert_in_range(fit, LOSS_NOTICE_NAMES_SIZE / 103 - 1,
                     LOSS_NOTICE_NAMES_SIZE / 103);
     assert_many(full, fit, 1000 - fit);
-    assert_true(loss_notice_text(self).size < LOSS_NOTICE_NAMES_SIZE + 100);
+    loss_notice_write(self, &text);
+    assert_true(text.size < LOSS_NOTICE_NAMES_SIZE + 100);
 }
 
 /* Counts escaped letters as they are sent. */
 static void bounds_names_of_any_letters(void **state)
 {
-    cleanup_loss_notice loss_notice_t *self = loss_notice_new();
-    json_auto_t *names = json_array();
-    kernel_loss_t loss = {.names = names};
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
     char controls[LOSS_NOTICE_NAME_MAX / 6 + 2];
 
     (void) state;
     memset(controls, '\1', sizeof controls);
     controls[sizeof controls - 1] = '\0';
-    json_array_append_new(names, json_string(controls + 1));
-    json_array_append_new(names, json_string(controls));
-    loss_notice_begin(self);
-    loss_notice_keep(self, &loss);
-    json_auto_t *found = kept(self);
+    make_variable(self, controls + 1);
+    make_variable(self, controls);
+    lose(self);
+    json_auto_t *found = written(self);
     assert_many(found, 1, 1);
-    assert_true(loss_notice_text(self).size < LOSS_NOTICE_NAME_MAX + 50);
 }
 
 /* --- Who reads --- */
@@ -243,8 +286,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_reader_gets_a_loss_once),
         cmocka_unit_test(a_reader_whose_cell_fails_by_it_has_it),
-        cmocka_unit_test(what_was_lost_is_kept_for_all_readers),
-        cmocka_unit_test(a_revival_that_restored_all_is_no_loss),
+        cmocka_unit_test(says_what_was_lost),
+        cmocka_unit_test(a_revival_may_restore_all),
         cmocka_unit_test(forgets_the_oldest_of_many_readers),
         cmocka_unit_test(bounds_the_names),
         cmocka_unit_test(bounds_names_of_any_letters),

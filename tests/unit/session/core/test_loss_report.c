@@ -52,7 +52,6 @@ static void make_variable(session_t *self)
 static void lose(session_t *self)
 {
     fake_session_note(self, "restart", 0, "{\"detail\":\"a limit\"}");
-    loss_report_end(self);
     fake_session_note(self, "ready", 0, "{}");
 }
 
@@ -232,46 +231,51 @@ static void the_end_of_a_kernel_that_was_not_ready_is_no_loss(void **state)
 
     cell(self, READER);
     fake_session_note(self, "restart", 0, "{\"detail\":\"a limit\"}");
-    loss_report_end(self);
     loss_report_note(self, request_queue_running(self->requests));
     buffer_clear(&self->info);
     end_cause_set(&self->cause, END_REASON_LAUNCH, "no kernel");
     replies_fail_for_end(self, UINT64_MAX);
     assert_int_equal(find(self, "execute_reply", "\"lost\""), 0);
     fake_session_note(self, "restart", 0, "{\"detail\":\"no kernel\"}");
-    loss_report_end(self);
     assert_false(is_due(self));
     fake_session_take_over(self);
     assert_false(is_due(self));
 }
 
-static void a_loss_is_read_once(void **state)
+/* A session takes each record when it is written. */
+static void a_loss_reads_no_journal(void **state)
 {
     session_t *self = *state;
 
     readings = 0;
+    make_variable(self);
     cell(self, READER);
     fake_session_reply(self);
     lose(self);
-    assert_int_equal(readings, 0);
     cell(self, READER);
     fake_session_reply(self);
     cell(self, READER);
-    assert_int_equal(readings, 1);
+    end_cause_set(&self->cause, END_REASON_SIGNAL, "it died");
+    replies_fail_for_end(self, UINT64_MAX);
+    assert_true(find(self, "execute_input", "\"names\":[\"df\"]") > 0);
+    assert_true(find(self, "execute_reply", "\"lost\"") > 0);
+    assert_int_equal(readings, 0);
 }
 
-static void a_take_over_without_a_loss_reads_no_more(void **state)
+static void a_take_over_reads_the_journal_once(void **state)
 {
     session_t *self = *state;
+    cleanup_request request_t *request = reader_request();
     cleanup_buffer buffer_t metadata = BUFFER_EMPTY;
 
-    cell(self, READER);
+    make_variable(self);
     readings = 0;
     fake_session_take_over(self);
-    assert_true(fake_running(self) > 0);
-    assert_int_equal(readings, 1);
-    assert_false(loss_report_write(self, request_queue_running(self->requests),
-                                   &metadata));
+    assert_false(loss_report_write(self, request, &metadata));
+    lose(self);
+    assert_true(loss_report_write(self, request, &metadata));
+    buffer_text(&metadata, "");
+    assert_non_null(strstr((char *) metadata.data, "\"names\":[\"df\"]"));
     assert_int_equal(readings, 1);
 }
 
@@ -289,8 +293,8 @@ int main(void)
         X(an_event_alone_says_who_has_it),
         X(a_cell_that_fails_by_it_has_the_loss),
         X(the_end_of_a_kernel_that_was_not_ready_is_no_loss),
-        X(a_loss_is_read_once),
-        X(a_take_over_without_a_loss_reads_no_more),
+        X(a_loss_reads_no_journal),
+        X(a_take_over_reads_the_journal_once),
 #undef X
     };
 
