@@ -325,7 +325,9 @@ void receive_take_all(session_t *self)
 
 /* Requests wait for the loop's next turn if the registry has sent a command. A
  * client may send a request because of an answer that the registry gave after
- * that command: the note of a fetch precedes the cell that reads the file. */
+ * that command: the note of a fetch precedes the cell that reads the file.
+ * Control and stdin do not wait: an interrupt must act while the registry sends
+ * many commands, and an answer to input() belongs to a cell that runs. */
 static bool has_to_wait(const session_t *self)
 {
     return notify_has_command(self->notify);
