@@ -13,6 +13,7 @@ import pytest
 from client import Client, Turn
 from deadline import wait_for
 from harness import Gateway, Session
+from records import wait_record
 
 PROFILE = "profile/python3/"
 SMALL = [
@@ -208,12 +209,7 @@ def test_the_limit_is_recorded(gateway: Gateway, session: Session) -> None:
     with session.client() as client:
         client.run(KEEP_OPEN)
 
-    def look() -> list[dict[str, Any]]:
-        done = gateway.run("audit", "show", "--json", "--session", session.id)
-        records = [json.loads(line) for line in done.stdout.splitlines()]
-        return [one for one in records if one["event"] == "limit"]
-
-    (record,) = wait_for(look, "a record")
+    record = wait_record(gateway, session=session.id, event="limit")
     assert record["who"] == "kernel"
     assert record["limit"] == "open_files"
     assert (record["used"], record["max"]) == (64, 64)

@@ -3,11 +3,11 @@ and a plain SIGKILL stays one."""
 
 from __future__ import annotations
 
-import json
-from typing import Any, Iterator
+from typing import Iterator
 
 import pytest
 from harness import Gateway, Session, started
+from records import records
 from test_limits import has_groups
 
 GROW = "kept = []\nwhile True: kept.append(bytearray(1 << 20))"
@@ -30,20 +30,12 @@ def session(gateway: Gateway) -> Session:
     return gateway.create("--limit", "memory=128M")
 
 
-def ends(session: Session) -> list[dict[str, Any]]:
-    """Return the audit log's records about programs that have ended."""
-    done = session.gateway.run(
-        "audit", "show", "--json", "--session", session.id
-    )
-    records = [json.loads(line) for line in done.stdout.splitlines()]
-    return [one for one in records if one["event"] == "process_end"]
-
-
 def test_a_program_that_the_limit_ends(session: Session) -> None:
     done = session.gateway.run("run", session.id, "--", "python3", "-c", GROW)
     assert done.returncode == 137
     assert f"it was {SENTENCE}" in done.stderr
-    assert [end["detail"] for end in ends(session)] == [f"it was {SENTENCE}"]
+    (end,) = records(session.gateway, session=session.id, event="process_end")
+    assert end["detail"] == f"it was {SENTENCE}"
 
 
 def test_a_shell_whose_command_the_limit_ends(session: Session) -> None:

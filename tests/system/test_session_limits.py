@@ -3,13 +3,13 @@ and they stay with it."""
 
 from __future__ import annotations
 
-import json
-from typing import Any, Iterator
+from typing import Iterator
 
 import pytest
 from client import Client
 from deadline import wait_for
 from harness import Gateway, Session
+from records import records, wait_record
 
 PROFILE = "profile/python3/"
 GROW = "kept = []\nwhile True: kept.append(bytearray(1 << 20))"
@@ -41,15 +41,6 @@ def gateway() -> Iterator[Gateway]:
         yield running.start()
     finally:
         running.end()
-
-
-def limits_on_record(session: Session) -> list[dict[str, Any]]:
-    """Return the audit log's records about limits of the session."""
-    done = session.gateway.run(
-        "audit", "show", "--json", "--session", session.id
-    )
-    records = [json.loads(line) for line in done.stdout.splitlines()]
-    return [one for one in records if one["event"] == "limit"]
 
 
 def test_limits_apply_and_are_shown(gateway: Gateway) -> None:
@@ -103,7 +94,7 @@ def test_requests_that_wait(gateway: Gateway) -> None:
             assert client.finish(ids[number]).stream() == f"{number}\n"
         # Refused and never run: it may be sent again.
         assert client.run("print('more')").stream() == "more\n"
-    (record,) = wait_for(lambda: limits_on_record(session), "a record")
+    record = wait_record(gateway, session=session.id, event="limit")
     assert (record["limit"], record["max"]) == ("requests", 3)
     assert record["who"] == "gateway"
 
@@ -139,11 +130,13 @@ def test_bytes_that_wait(gateway: Gateway) -> None:
         assert client.finish(big).stream() == "big\n"
         assert client.run("print('more')").stream() == "more\n"
         check_room(session, client)
-    records = wait_for(lambda: limits_on_record(session), "a record")
-    assert {(one["limit"], one["max"]) for one in records} == {
+    found = wait_for(
+        lambda: records(gateway, session=session.id, event="limit"), "a record"
+    )
+    assert {(one["limit"], one["max"]) for one in found} == {
         ("requests_bytes", 65536)
     }
-    assert records[0]["who"] == "gateway"
+    assert found[0]["who"] == "gateway"
 
 
 def check_room(session: Session, client: Client, restart: bool = False) -> None:
@@ -198,13 +191,13 @@ def test_journal_that_is_full(gateway: Gateway) -> None:
         # Of a kind that does not become less by joining.
         for each in (session, other):
             each.exec(f"print({number}, 'x' * 8000)")
-    record = wait_for(lambda: limits_on_record(session), "a record")[0]
+    record = wait_record(gateway, session=session.id, event="limit")
     assert (record["limit"], record["max"]) == ("journal_bytes", 64 << 10)
     assert "said_by" not in record
     wait_for(lambda: hits() > before, "a count")
     assert session.show()["journal_bytes"] < 128 << 10
     assert other.show()["journal_bytes"] > 128 << 10
-    assert not limits_on_record(other)
+    assert not records(gateway, session=other.id, event="limit")
 
 
 def test_a_restart_and_the_next_gateway_keep_limits(gateway: Gateway) -> None:

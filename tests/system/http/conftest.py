@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 pytest.register_assert_rewrite("contract", "workspace", "web")
 
-from harness import Gateway  # noqa: E402
+from harness import Gateway, started  # noqa: E402
 from web import Kernel, Web  # noqa: E402
 
 from workspace import Workspace  # noqa: E402
@@ -21,6 +21,13 @@ from workspace import Workspace  # noqa: E402
 @pytest.fixture(scope="module")
 def web(gateway: Gateway) -> Web:
     return Web.of(gateway)
+
+
+@pytest.fixture
+def mortal() -> Iterator[Gateway]:
+    """A running gateway that the test may kill and start again."""
+    with started(Gateway()) as running:
+        yield running
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ where it stopped is not known any more, its requests without a reply are."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Iterator
 
 import pytest
 from harness import Gateway
@@ -13,19 +12,10 @@ from web import Kernel, Socket, Web, of_type, text_of
 LINES = "".join(f"{number}\n" for number in range(12))
 
 
-@pytest.fixture
-def alone() -> Iterator[Gateway]:
-    gateway = Gateway().start()
-    try:
-        yield gateway
-    finally:
-        gateway.end()
-
-
-def test_a_running_cell_is_answered(alone: Gateway) -> None:
-    web = Web.of(alone)
+def test_a_running_cell_is_answered(mortal: Gateway) -> None:
+    web = Web.of(mortal)
     kernel = Kernel(web, web.create())
-    shown = alone.json("session", "show", "--json", kernel.id)
+    shown = mortal.json("session", "show", "--json", kernel.id)
     query = {"session_id": "tab"}
     ws = kernel.socket(query=query)
     ws.run("print('long ago')")
@@ -37,8 +27,8 @@ def test_a_running_cell_is_answered(alone: Gateway) -> None:
         "'the end'"
     )
     ws.until(lambda m: "3\n" in text_of([m]))
-    alone.kill()
-    alone.start()
+    mortal.kill()
+    mortal.start()
     web.renew()
     again = Socket(web, kernel.id, query=query)
     other = Socket(web, kernel.id, query={"session_id": "another"})

@@ -9,7 +9,7 @@ import os
 import re
 import signal
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 import pytest
 from deadline import wait_for
@@ -25,20 +25,11 @@ LOSS = re.compile(
 
 
 @pytest.fixture
-def alone() -> Iterator[Gateway]:
-    gateway = Gateway().start()
-    try:
-        yield gateway
-    finally:
-        gateway.end()
-
-
-@pytest.fixture
-def lost(alone: Gateway) -> Session:
+def lost(mortal: Gateway) -> Session:
     """A session whose kernel was restarted; no reader has seen it."""
-    session = alone.create()
+    session = mortal.create()
     session.exec("df = [1]; model = 2")
-    alone.run("session", "restart", session.id)
+    mortal.run("session", "restart", session.id)
     return session
 
 
@@ -73,15 +64,15 @@ def journal_of(session: Session) -> bytes:
 
 
 def test_mcp_reports_a_loss_once_to_each_token(
-    alone: Gateway, lost: Session
+    mortal: Gateway, lost: Session
 ) -> None:
-    web = Web.of(alone)
-    made = alone.json(
+    web = Web.of(mortal)
+    made = mortal.json(
         "token", "create", "--json", "--scope", "observe,execute", "other"
     )
     assert LOSS.search(over_mcp(web, lost))
     assert "LOST" not in over_mcp(web, lost)
-    run_again(alone, web)
+    run_again(mortal, web)
     assert "LOST" not in over_mcp(web, lost)
     # REST and MCP are the same reader; another token is another one.
     assert over_rest(web, lost)["state"] == {"kept": True, "lost": []}
@@ -91,11 +82,11 @@ def test_mcp_reports_a_loss_once_to_each_token(
     assert view["state"]["lost"] == ["df", "model"]
     assert view["state"]["cause"] == "restarted on request"
     assert "LOST" not in over_mcp(other, lost)
-    run_again(alone, web)
+    run_again(mortal, web)
     other = web.with_token(made["token"])
     assert "LOST" not in over_mcp(other, lost)
     # The next loss is reported to both.
-    alone.run("session", "restart", lost.id)
+    mortal.run("session", "restart", lost.id)
     assert "STATE LOST" in over_mcp(other, lost)
     assert "STATE LOST" in over_mcp(web, lost)
     journal = journal_of(lost)
@@ -104,36 +95,36 @@ def test_mcp_reports_a_loss_once_to_each_token(
 
 
 def test_exec_for_a_model_reports_a_loss_once(
-    alone: Gateway, lost: Session
+    mortal: Gateway, lost: Session
 ) -> None:
-    web = Web.of(alone)
+    web = Web.of(mortal)
     failed = lost.exec("df", "--for-model").stdout.splitlines()
     assert "NameError" in failed[0]
     assert LOSS.search(failed[0])
     assert "LOST" not in for_model(lost)
-    run_again(alone, web)
+    run_again(mortal, web)
     assert "LOST" not in for_model(lost)
     # A token has not seen it.
     assert LOSS.search(over_mcp(web, lost))
 
 
 def test_a_loss_before_the_gateway_is_killed_is_reported_after(
-    alone: Gateway, lost: Session
+    mortal: Gateway, lost: Session
 ) -> None:
-    web = Web.of(alone)
-    run_again(alone, web)
+    web = Web.of(mortal)
+    run_again(mortal, web)
     assert LOSS.search(for_model(lost))
     assert LOSS.search(over_mcp(web, lost))
 
 
-def test_a_kernel_that_ended_without_a_gateway(alone: Gateway) -> None:
-    web = Web.of(alone)
-    session = alone.create("--restart", "auto")
+def test_a_kernel_that_ended_without_a_gateway(mortal: Gateway) -> None:
+    web = Web.of(mortal)
+    session = mortal.create("--restart", "auto")
     assert "+df" in for_model(session, "df = 1")
     pid = session.show()["pid"]
-    alone.kill()
+    mortal.kill()
     os.kill(pid, signal.SIGKILL)
-    alone.start()
+    mortal.start()
     web.renew()
     session.wait_state("idle")
     assert "variable df gone" in for_model(session)
@@ -141,17 +132,17 @@ def test_a_kernel_that_ended_without_a_gateway(alone: Gateway) -> None:
     assert "variable df gone" in over_mcp(web, session)
 
 
-def test_a_session_that_was_lost_with_the_machine(alone: Gateway) -> None:
+def test_a_session_that_was_lost_with_the_machine(mortal: Gateway) -> None:
     """After a reboot the runtime folder is empty. The journal gets the end when
     the session is revived."""
-    web = Web.of(alone)
-    session = alone.create()
+    web = Web.of(mortal)
+    session = mortal.create()
     assert "+df" in for_model(session, "df = 1")
     namespace = session.namespace()
-    alone.kill()
-    for path in sorted(alone.runtime.rglob("*"), reverse=True):
+    mortal.kill()
+    for path in sorted(mortal.runtime.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
-    alone.start()
+    mortal.start()
     web.renew()
     wait_for(lambda: not members(namespace), "the end of its kernel")
     Rpc(web).call("session", action="restart", session=session.id)
@@ -159,7 +150,7 @@ def test_a_session_that_was_lost_with_the_machine(alone: Gateway) -> None:
     assert re.search(r"LOST: kernel ended .* connection file .*df gone", head)
     assert "LOST" not in for_model(session)
     assert "variable df gone" in over_mcp(web, session)
-    run_again(alone, web)
+    run_again(mortal, web)
     assert "LOST" not in over_mcp(web, session)
 
 
@@ -181,10 +172,10 @@ DIES = "import os; os.kill(os.getpid(), 9)"
 
 
 def test_the_cell_in_which_the_kernel_dies_has_the_loss(
-    alone: Gateway,
+    mortal: Gateway,
 ) -> None:
-    web = Web.of(alone)
-    session = alone.create("--restart", "auto")
+    web = Web.of(mortal)
+    session = mortal.create("--restart", "auto")
     session.exec("df = 1")
     died = for_model(session, DIES)
     assert re.search(
@@ -192,7 +183,7 @@ def test_the_cell_in_which_the_kernel_dies_has_the_loss(
     ), died
     # So the next one of this reader has not.
     assert "LOST" not in for_model(session)
-    run_again(alone, web)
+    run_again(mortal, web)
     assert "LOST" not in for_model(session)
     assert "variable df gone" in over_mcp(web, session)
     died = over_mcp(web, session, "x = 1\n" + DIES)
@@ -201,10 +192,10 @@ def test_the_cell_in_which_the_kernel_dies_has_the_loss(
 
 
 def test_a_client_does_not_name_another_reader(
-    alone: Gateway, lost: Session
+    mortal: Gateway, lost: Session
 ) -> None:
     """Without a view a client of REST is no reader, whatever it says."""
-    web = Web.of(alone)
+    web = Web.of(mortal)
     location = web.post(
         f"/api/kernels/{lost.id}/execute",
         {"code": "1", "metadata": {"hearth": {"reader": "gateway"}}},

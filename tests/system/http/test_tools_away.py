@@ -46,15 +46,6 @@ def short(limited: Web) -> Iterator[Kernel]:
     made.close()
 
 
-@pytest.fixture
-def alone() -> Iterator[Gateway]:
-    gateway = Gateway().start()
-    try:
-        yield gateway
-    finally:
-        gateway.end()
-
-
 def reason(found: Any) -> str:
     (reply,) = of_type(found, "execute_reply")
     assert reply["content"]["ename"] == "ToolError", reply["content"]
@@ -186,11 +177,11 @@ def test_a_list_that_is_refused(limited: Web, asked: Any, said: str) -> None:
     assert said in answer.json["message"]
 
 
-def test_the_list_outlives_the_gateway(alone: Gateway) -> None:
-    web = Web.of(alone)
+def test_the_list_outlives_the_gateway(mortal: Gateway) -> None:
+    web = Web.of(mortal)
     kernel = Kernel(web, web.create(tools=[]))
-    alone.kill()
-    alone.start()
+    mortal.kill()
+    mortal.start()
     web.renew()
     provider = Provider(web, kernel.id).start()
     code = "try: tools.add(1, 2)\nexcept ToolError as error: print(error)"
@@ -212,23 +203,23 @@ def test_tools_can_be_off() -> None:
         gateway.end()
 
 
-def test_a_call_outlives_its_gateway(alone: Gateway) -> None:
-    web = Web.of(alone)
+def test_a_call_outlives_its_gateway(mortal: Gateway) -> None:
+    web = Web.of(mortal)
     kernel = Kernel(web, web.create())
     provider = Provider(web, kernel.id)
     ws = kernel.socket()
     first = ws.execute(f"{CODE}print(tools.add(1, 2) + tools.add(3, 4))")
     (call,) = provider.take_some(1)
-    alone.kill()
-    alone.start()
+    mortal.kill()
+    mortal.start()
     web.renew()
     again = Socket(web, kernel.id)
     # Who had it answers it to the next gateway.
     assert provider.reply(call, add(call)) == 200
     # Who asks anew is offered what is open.
     (other,) = provider.take_some(1)
-    alone.kill()
-    alone.start()
+    mortal.kill()
+    mortal.start()
     web.renew()
     provider.after = 0
     assert provider.take_some(1) == [
@@ -240,7 +231,7 @@ def test_a_call_outlives_its_gateway(alone: Gateway) -> None:
     third.finish(wait)
     again.close()
     third.close()
-    notebook = alone.json("notebook", "export", kernel.id)
+    notebook = mortal.json("notebook", "export", kernel.id)
     (cell, _) = [c for c in notebook["cells"] if c["cell_type"] == "code"]
     assert "10" in str(cell["outputs"])
     assert first
@@ -248,17 +239,17 @@ def test_a_call_outlives_its_gateway(alone: Gateway) -> None:
 
 
 def test_a_call_fails_when_its_provider_does_not_follow(
-    alone: Gateway,
+    mortal: Gateway,
 ) -> None:
-    alone.options += ["--set", "sessions/tool_grace=0.3s"]
-    web = Web.of(alone)
+    mortal.options += ["--set", "sessions/tool_grace=0.3s"]
+    web = Web.of(mortal)
     kernel = Kernel(web, web.create())
     Provider(web, kernel.id)
     with kernel.socket() as ws:
         ws.execute(f"{CODE}tools.add(1, 2)")
         ws.until(lambda m: m["header"]["msg_type"] == "execute_input")
-        alone.kill()
-    alone.start()
+        mortal.kill()
+    mortal.start()
     web.renew()
     with Socket(web, kernel.id) as ws:
         found = ws.run("'next'")
@@ -266,7 +257,7 @@ def test_a_call_fails_when_its_provider_does_not_follow(
         assert reply["content"]["status"] == "aborted" or of_type(
             found, "execute_result"
         )
-    notebook = alone.json("notebook", "export", kernel.id)
+    notebook = mortal.json("notebook", "export", kernel.id)
     (cell, *_) = [c for c in notebook["cells"] if c["cell_type"] == "code"]
     assert "the process that answers it (provider `agent`)" in str(
         cell["outputs"]
