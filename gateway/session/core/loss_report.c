@@ -138,12 +138,19 @@ static void on_state(session_t *self, const journal_record_t *record)
         loss_notice_tell(self->losses, reader);
 }
 
-/* Returns true if the gateway itself has written a loss into a record. */
+/* Returns true if the gateway itself has written a loss into a record: only its
+ * own records have no number of the kernel. */
 static bool has_loss(const journal_record_t *record)
 {
-    return !record->kernel_seq && record->metadata.size
-           && memmem(record->metadata.bytes, record->metadata.size, "\"lost\"",
-                     strlen("\"lost\""));
+    jspan_t metadata;
+    fault_t fault;
+
+    return !record->kernel_seq
+           && jspan_check(record->metadata.bytes, record->metadata.size,
+                          &metadata, &fault)
+                  == 0
+           && jspan_is(jspan_member(jspan_member(metadata, "hearth"), "lost"),
+                       JSPAN_OBJECT);
 }
 
 void loss_report_recall(session_t *self, const journal_record_t *record)

@@ -181,25 +181,43 @@ static void the_next_gateway_knows_who_has_it(void **state)
     assert_false(is_due(self));
 }
 
+static void publish_input(session_t *self, bytes_t metadata)
+{
+    publisher_event_t event = {.type = "execute_input",
+                               .request = fake_running(self),
+                               .metadata = metadata,
+                               .content = text_bytes("{}")};
+    fault_t fault;
+
+    assert_int_equal(publisher_event(self->publisher, &event, &fault), 0);
+}
+
 /* The gateway was killed after the event. */
 static void an_event_alone_says_who_has_it(void **state)
 {
     session_t *self = *state;
     cleanup_buffer buffer_t metadata = BUFFER_EMPTY;
-    publisher_event_t event = {.type = "execute_input"};
-    fault_t fault;
 
     cell(self, READER);
     lose(self);
     assert_true(loss_report_write(self, request_queue_running(self->requests),
                                   &metadata));
-    event.request = fake_running(self);
-    event.metadata = buffer_bytes(&metadata);
-    event.content = text_bytes("{}");
-    assert_int_equal(publisher_event(self->publisher, &event, &fault), 0);
+    publish_input(self, buffer_bytes(&metadata));
     assert_true(is_due(self));
     fake_session_take_over(self);
     assert_false(is_due(self));
+}
+
+static void a_member_of_that_name_elsewhere_is_no_loss(void **state)
+{
+    session_t *self = *state;
+
+    cell(self, READER);
+    lose(self);
+    publish_input(self, text_bytes("{\"other\":{\"lost\":{}}}"));
+    publish_input(self, text_bytes("{\"hearth\":{\"lost\":true}}"));
+    fake_session_take_over(self);
+    assert_true(is_due(self));
 }
 
 static void a_cell_that_fails_by_it_has_the_loss(void **state)
@@ -291,6 +309,7 @@ int main(void)
         X(a_loss_that_was_not_sent_is_repeated),
         X(the_next_gateway_knows_who_has_it),
         X(an_event_alone_says_who_has_it),
+        X(a_member_of_that_name_elsewhere_is_no_loss),
         X(a_cell_that_fails_by_it_has_the_loss),
         X(the_end_of_a_kernel_that_was_not_ready_is_no_loss),
         X(a_loss_reads_no_journal),
