@@ -13,7 +13,7 @@
 #include <sys/file.h>
 
 #define FILE_MAX   (1u << 20)
-#define TOKENS_MAX 1000
+#define TOKENS_MAX 1000              /* LOSS_NOTICE_READERS_MAX is above it */
 #define WINDOWS    "windows_from_us" /* member of the file */
 
 static const char *const scope_names[SCOPE_COUNT] = {

@@ -9,10 +9,19 @@
 
 #include <string.h>
 
+#define READERS_ROOM 16 /* by which a list grows */
+
 typedef struct {
-    char list[LOSS_NOTICE_READERS_MAX][LOSS_NOTICE_READER_SIZE];
-    size_t count; /* of them, the oldest first */
+    char (*list)[LOSS_NOTICE_READER_SIZE]; /* owned; the oldest first */
+    size_t count;                          /* of them */
+    size_t room;                           /* for so many */
 } readers_t;
+
+static void readers_reset(readers_t *self)
+{
+    free(self->list);
+    *self = (readers_t){0};
+}
 
 struct loss_notice {
     kernel_losses_t losses; /* by the records so far */
@@ -51,6 +60,8 @@ void loss_notice_destroy(loss_notice_t **self_p)
         return;
     kernel_losses_clear(&self->losses);
     buffer_reset(&self->foreseen);
+    readers_reset(&self->told);
+    readers_reset(&self->expected);
     free(self);
     *self_p = NULL;
 }
@@ -128,6 +139,11 @@ static void add(readers_t *readers, const char *reader)
         memmove(readers->list, readers->list + 1,
                 readers->count * sizeof *readers->list);
     }
+    if (readers->count == readers->room) {
+        readers->room += READERS_ROOM;
+        readers->list =
+            mem_resize(readers->list, readers->room * sizeof *readers->list);
+    }
     snprintf(readers->list[readers->count++], LOSS_NOTICE_READER_SIZE, "%s",
              reader);
 }
@@ -141,8 +157,9 @@ bool loss_notice_add(loss_notice_t *self, const journal_record_t *record)
     kernel_losses_add(&self->losses, record);
     if (self->losses.loss.seq == before)
         return false;
+    readers_reset(&self->told);
     self->told = self->expected;
-    self->expected.count = 0;
+    self->expected = (readers_t){0};
     return true;
 }
 

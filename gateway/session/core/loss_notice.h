@@ -13,8 +13,10 @@
 
 #include <stdbool.h>
 
-/* The number of readers that are remembered; one more forgets the oldest. */
-#define LOSS_NOTICE_READERS_MAX 64
+/* The number of readers that are remembered. There are fewer at a time: the key
+ * and the tokens, of which a gateway has 1000. One more forgets the oldest,
+ * which gets the loss again if its token is still there. */
+#define LOSS_NOTICE_READERS_MAX 1024
 /* Bounds of the names in a loss: their number, and the bytes that they take as
  * JSON, each and together. */
 #define LOSS_NOTICE_NAMES_MAX  1000

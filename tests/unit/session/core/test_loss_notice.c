@@ -155,6 +155,22 @@ static void a_revival_may_restore_all(void **state)
     assert_true(loss_notice_is_due(self, B));
 }
 
+/* A gateway has at most 1000 tokens, and there is the key. */
+static void as_many_readers_as_there_can_be_get_it_once(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
+    char reader[LOSS_NOTICE_READER_SIZE];
+
+    (void) state;
+    lose(self);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i <= 1000; i++) {
+            snprintf(reader, sizeof reader, "%032d", i);
+            assert_int_equal(loss_notice_is_due(self, reader), round == 0);
+            loss_notice_tell(self, reader);
+        }
+}
+
 static void forgets_the_oldest_of_many_readers(void **state)
 {
     cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
@@ -288,6 +304,7 @@ int main(void)
         cmocka_unit_test(a_reader_whose_cell_fails_by_it_has_it),
         cmocka_unit_test(says_what_was_lost),
         cmocka_unit_test(a_revival_may_restore_all),
+        cmocka_unit_test(as_many_readers_as_there_can_be_get_it_once),
         cmocka_unit_test(forgets_the_oldest_of_many_readers),
         cmocka_unit_test(bounds_the_names),
         cmocka_unit_test(bounds_names_of_any_letters),
