@@ -47,6 +47,9 @@
 #define FRONTEND_CLIENT_MAX 128
 #define FRONTEND_ID_MAX     64
 
+/* Paths of a workspace that one request looks at for changes. */
+#define FILES_LOOK_MAX 64
+
 #define CONNECTION_FILE_MAX (64u << 10)
 #define CONFIG_FILE_MAX     (1u << 20)
 

@@ -92,6 +92,7 @@ static const struct {
     {"files_list_request", directory_on_list},
     {"files_next_request", directory_on_next},
     {"files_stat_request", directory_on_stat},
+    {"files_look_request", directory_on_look},
     {"files_get_request", transfer_on_get},
     {"files_read_request", transfer_on_read},
     {"files_put_request", transfer_on_put},

@@ -8,6 +8,7 @@
 #include "gateway/files/checkpoint.h"
 #include "gateway/files/quota.h"
 #include "gateway/files/transfer.h"
+#include "protocol/limits.h"
 #include "workspace/beneath.h"
 #include "workspace/name.h"
 #include "workspace/walk.h"
@@ -42,6 +43,55 @@ int directory_on_stat(files_thread_t *self, const file_request_t *request,
         || (r = beneath_stat(root, path, &status, fault)) < 0)
         return r;
     *ret_answer = json_pack("{s:o}", "entry", files_entry(path, &status));
+    return 0;
+}
+
+/* Returns a text that is another one when the file has changed, has come or has
+ * gone. Returns null if no file can have such a path. A link has a version of
+ * its own: what it points at is not looked at. */
+static json_t *version_of(const file_request_t *request, const json_t *text)
+{
+    cleanup_free char *path = NULL;
+    cleanup_fd int root = -1;
+    struct stat status;
+    fault_t fault;
+    int r;
+
+    if (name_path(json_string_value(text), json_string_length(text), &path,
+                  &fault)
+        < 0)
+        return json_null();
+    if ((r = files_root(request, &root, &fault)) < 0
+        || (r = beneath_stat(root, path, &status, &fault)) < 0)
+        return json_sprintf("absent.%d", -r);
+    return json_sprintf(
+        "%jx.%jx.%jx.%lx.%jx.%lx", (uintmax_t) status.st_ino,
+        (uintmax_t) status.st_size, (intmax_t) status.st_mtim.tv_sec,
+        status.st_mtim.tv_nsec, (intmax_t) status.st_ctim.tv_sec,
+        status.st_ctim.tv_nsec);
+}
+
+/* A workspace that is gone is no failure, which would be in the audit log each
+ * time. */
+int directory_on_look(files_thread_t *self, const file_request_t *request,
+                      json_t **ret_answer, fault_t *fault)
+{
+    const json_t *paths = json_object_get(request->content, "paths"), *path;
+    json_t *versions;
+    size_t i;
+
+    (void) self;
+    if (json_array_size(paths) > FILES_LOOK_MAX)
+        return fault_set(fault, EINVAL, "at most %d paths can be looked at",
+                         FILES_LOOK_MAX);
+    versions = json_object();
+    json_array_foreach(paths, i, path)
+    {
+        if (json_is_string(path))
+            json_object_set_new(versions, json_string_value(path),
+                                version_of(request, path));
+    }
+    *ret_answer = json_pack("{s:o}", "versions", versions);
     return 0;
 }
 

@@ -4,19 +4,23 @@ clients are notified of."""
 from __future__ import annotations
 
 import base64
-import contextlib
-import http.client
 import json
-from typing import Iterator, Optional
+from typing import Iterator
 
 import pytest
-from deadline import DEADLINE
 from harness import Gateway
 from rpc import LEGACY, META, Json, Rpc, session_of, text_of
+from rpc_streams import (
+    SUBSCRIPTION,
+    Old,
+    Stream,
+    connected,
+    listening,
+    updated,
+)
 from web import Web
 
 TASKS: Json = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
-SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
 @pytest.fixture
@@ -102,6 +106,7 @@ def test_files_that_are_no_resources(
         "in",
         ".",
         "a%00b",
+        "a%ff",
         "%",
         "%1b%5d8;;http:%2f%2fevil%07",
     ):
@@ -124,66 +129,6 @@ def test_files_that_are_no_resources(
 
 
 # ---- notifications ----
-
-
-class Stream:
-    """The messages of an answer, as they come."""
-
-    def __init__(self, link: http.client.HTTPConnection) -> None:
-        self.link = link
-        self.response = link.getresponse()
-        assert self.response.status == 200, self.response.read()
-        kind = self.response.headers["Content-Type"]
-        assert kind == "text/event-stream"
-        assert self.response.headers["X-Accel-Buffering"] == "no"
-        assert self.response.headers["Cache-Control"] == "no-store"
-
-    def next(self) -> Json:
-        for line in self.response:
-            if line.startswith(b"data: "):
-                found: Json = json.loads(line[len(b"data: ") :])
-                return found
-        raise AssertionError("the stream has ended")
-
-
-@contextlib.contextmanager
-def connected(rpc: Rpc) -> Iterator[http.client.HTTPConnection]:
-    link = http.client.HTTPConnection(
-        rpc.web.host, rpc.web.port, timeout=DEADLINE
-    )
-    try:
-        yield link
-    finally:
-        link.close()
-
-
-@contextlib.contextmanager
-def listening(
-    rpc: Rpc, wanted: Json, declared: Optional[Json] = None
-) -> Iterator[tuple[Stream, Json]]:
-    """A stream, and what of it was acknowledged."""
-    params = {"notifications": wanted}
-    meta = {f"{META}clientCapabilities": declared or {}}
-    sent = rpc.headers("subscriptions/listen", params)
-    sent["Content-Type"] = "application/json"
-    body = rpc.body("subscriptions/listen", params, meta)
-    with connected(rpc) as link:
-        link.request("POST", rpc.path, json.dumps(body), sent)
-        stream = Stream(link)
-        first = stream.next()
-        method = "notifications/subscriptions/acknowledged"
-        assert first["method"] == method
-        assert first["params"]["_meta"] == {SUBSCRIPTION: body["id"]}
-        yield stream, first["params"]["notifications"]
-
-
-def updated(stream: Stream) -> str:
-    message = stream.next()
-    while message["method"] == "notifications/resources/list_changed":
-        message = stream.next()
-    assert message["method"] == "notifications/resources/updated", message
-    uri: str = message["params"]["uri"]
-    return uri
 
 
 @pytest.mark.deep  # the silence is of 15 s
@@ -267,7 +212,7 @@ def test_what_never_changes_is_not_acknowledged(rpc: Rpc, session: str) -> None:
     good = f"hearth://sessions/{session}"
     wrong: list[object] = [
         f"hearth://sessions/{session}/outputs/1.1",
-        f"hearth://sessions/{session}/files/a",
+        f"hearth://sessions/{session}/files/../a",
         "hearth://sessions/00000000-0000-0000-0000-000000000000",
         "file:///etc/passwd",
         7,
@@ -373,31 +318,6 @@ def test_a_task_is_notified(rpc: Rpc, session: str) -> None:
 # ---- before 2026-07-28 ----
 
 
-class Old(Rpc):
-    """A client of an older revision, with its name."""
-
-    def __init__(self, web: Web) -> None:
-        super().__init__(web, era=LEGACY)
-        asked = {"protocolVersion": LEGACY, "capabilities": {}}
-        answer = self.ask("initialize", asked)
-        offered = answer.json["result"]["capabilities"]["resources"]
-        assert offered == {"subscribe": True, "listChanged": True}
-        self.name = answer.headers["Mcp-Session-Id"]
-
-    def headers(self, method: str, params: Json) -> dict[str, str]:
-        made = super().headers(method, params)
-        if hasattr(self, "name"):
-            made["Mcp-Session-Id"] = self.name
-        return made
-
-    @contextlib.contextmanager
-    def listen(self) -> Iterator[Stream]:
-        with connected(self) as link:
-            sent = {**self.headers("", {}), "Accept": "text/event-stream"}
-            link.request("GET", "/mcp", headers=sent)
-            yield Stream(link)
-
-
 def test_older_clients_subscribe(web: Web, session: str) -> None:
     old = Old(web)
     uri = f"hearth://sessions/{session}/notebook.ipynb"
@@ -426,7 +346,7 @@ def test_older_clients_subscribe(web: Web, session: str) -> None:
 
 def test_older_clients_that_are_refused(web: Web, session: str) -> None:
     old = Old(web)
-    for uri in ("file:///x", f"hearth://sessions/{session}/files/a", 7):
+    for uri in ("file:///x", f"hearth://sessions/{session}/outputs/1.1", 7):
         answer = old.ask("resources/subscribe", {"uri": uri})
         assert answer.json["error"]["code"] == -32602
     nameless = Rpc(web, era=LEGACY)

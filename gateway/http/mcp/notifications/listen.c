@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "gateway/http/core/authorize.h"
 #include "gateway/http/mcp/notifications/watch.h"
+#include "gateway/http/mcp/resources/resource_file.h"
 #include "gateway/http/mcp/tasks/tasks.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ static void on_event(mcp_call_t *call, const frontend_event_t *event)
 {
     watch_t *watch = call->state;
 
-    if (watch)
+    if (watch && watch->call)
         watch_on_event(watch, event);
 }
 
@@ -33,7 +34,7 @@ static void on_tick(mcp_call_t *call, int64_t now)
     watch_t *watch = call->state;
 
     (void) now;
-    if (watch)
+    if (watch && watch->call)
         watch_on_tick(watch);
 }
 
@@ -68,12 +69,27 @@ add_each(watch_t *watch, const mcp_call_t *call, const json_t *list,
     return taken;
 }
 
-static void acknowledge(mcp_call_t *call, json_t *taken)
+/* Removes files from a list that are not watched, because no file can have such
+ * a path. */
+static void leave_out_refused(const watch_t *watch, json_t *list)
 {
+    for (size_t i = json_array_size(list); i > 0; i--)
+        if (!watch_has(watch, json_string_value(json_array_get(list, i - 1))))
+            json_array_remove(list, i - 1);
+}
+
+/* Begins when the state of all files is known: changes count from here. */
+static void acknowledge(mcp_call_t *call)
+{
+    watch_t *watch = call->state;
+    json_t *taken = take_ptr(watch->accepted);
+
+    leave_out_refused(watch, json_object_get(taken, "resourceSubscriptions"));
     call_notify(call, "notifications/subscriptions/acknowledged",
                 json_pack("{s:{s:o},s:o}", "_meta", WATCH_SUBSCRIPTION,
                           json_deep_copy(call->message.id), "notifications",
                           taken));
+    watch_begin(watch, call);
 }
 
 static bool check_listen(mcp_call_t *call, const json_t *wanted)
@@ -115,8 +131,8 @@ void listen_open(mcp_call_t *call)
         json_object_set_new(taken, "taskIds",
                             add_each(watch, call, tasks, watch_add_task));
     call_keep(call, watch, end_watch, &ops);
-    acknowledge(call, taken);
-    watch_begin(watch, call);
+    watch->accepted = taken;
+    watch_prepare(watch, call, acknowledge);
 }
 
 /* --- Clients of the revisions before --- */
@@ -170,20 +186,50 @@ static mcp_listener_t *listener_of(const mcp_call_t *call)
     return self;
 }
 
-void listen_subscribe(mcp_call_t *call)
+/* Adds the resource and answers. `version` is that of a file, else NULL. */
+static void subscribe(mcp_call_t *call, const char *version)
 {
     const char *uri = rpc_message_text(&call->message, "uri");
+    watch_t *watch = &listener_of(call)->watch;
 
-    if (!*call->client)
-        call_error(call, 400, RPC_INVALID_REQUEST, NULL,
-                   "the header Mcp-Session-Id is missing; initialize gives it");
-    else if (uri && watch_add_resource(&listener_of(call)->watch, call, uri))
-        call_result(call, json_object());
-    else
+    if (!uri || !watch_add_resource(watch, call, uri)) {
         call_error(call, 400, RPC_INVALID_PARAMS, NULL,
                    "there is no such resource that changes, or more than %d "
                    "are subscribed to",
                    WATCH_MAX);
+        return;
+    }
+    if (version)
+        watch_note_version(watch, uri, version);
+    call_result(call, json_object());
+}
+
+static void on_file(exchange_t *exchange, const json_t *reply)
+{
+    mcp_call_t *call = call_of(exchange);
+    const char *version = NULL;
+    resource_uri_t uri;
+
+    if (resource_uri_read(rpc_message_text(&call->message, "uri"), &uri))
+        version = watch_version_in(reply, &uri);
+    if (version)
+        subscribe(call, version);
+    else
+        resource_refuse(call);
+}
+
+void listen_subscribe(mcp_call_t *call)
+{
+    resource_uri_t uri;
+
+    if (!*call->client)
+        call_error(call, 400, RPC_INVALID_REQUEST, NULL,
+                   "the header Mcp-Session-Id is missing; initialize gives it");
+    else if (!resource_uri_read(rpc_message_text(&call->message, "uri"), &uri)
+             || uri.kind != RESOURCE_IS_FILE)
+        subscribe(call, NULL);
+    else if (call_permits(call, SCOPE_FILES))
+        watch_ask(call->exchange, &uri, on_file);
 }
 
 void listen_unsubscribe(mcp_call_t *call)

@@ -1,8 +1,10 @@
 /* See watch.h. */
 #include "gateway/http/mcp/notifications/watch.h"
 
+#include "gateway/http/core/authorize.h"
 #include "gateway/http/mcp/elicitation/question.h"
 #include "gateway/http/mcp/tasks/tasks.h"
+#include "gateway/http/rpc/files_client.h"
 #include "gateway/http/subscriptions/session_set.h"
 #include "gateway/http/subscriptions/subscription.h"
 
@@ -19,6 +21,8 @@ void watch_clear(watch_t *self)
     for (size_t i = 0; i < self->count; i++)
         clear_item(&self->items[i]);
     self->count = 0;
+    json_decref(self->accepted);
+    self->accepted = NULL;
 }
 
 static void remove_at(watch_t *self, size_t i)
@@ -28,13 +32,32 @@ static void remove_at(watch_t *self, size_t i)
     self->items[self->count] = (watch_item_t){0};
 }
 
+/* Returns the place of the item with that name, or `count`. */
+static size_t find(const watch_t *self, const char *name)
+{
+    size_t i = 0;
+
+    while (i < self->count && strcmp(self->items[i].name, name) != 0)
+        i++;
+    return i;
+}
+
 void watch_remove(watch_t *self, const char *name)
 {
-    for (size_t i = 0; i < self->count; i++)
-        if (strcmp(self->items[i].name, name) == 0) {
-            remove_at(self, i);
-            return;
-        }
+    size_t i = find(self, name);
+
+    if (i < self->count)
+        remove_at(self, i);
+}
+
+bool watch_has(const watch_t *self, const char *name)
+{
+    return find(self, name) < self->count;
+}
+
+static bool is_file(const watch_item_t *item)
+{
+    return !*item->run && item->kind == RESOURCE_IS_FILE;
 }
 
 /* --- What is watched --- */
@@ -81,9 +104,9 @@ bool watch_add_resource(watch_t *self, const mcp_call_t *call, const char *uri)
     resource_uri_t read;
     watch_item_t *item;
 
-    if (!resource_uri_read(uri, &read)
-        || (read.kind != RESOURCE_IS_SESSION
-            && read.kind != RESOURCE_IS_NOTEBOOK)
+    if (!resource_uri_read(uri, &read) || read.kind == RESOURCE_IS_OUTPUT
+        || (read.kind == RESOURCE_IS_FILE
+            && !(call->exchange->scopes & SCOPE_FILES))
         || !is_there(call, read.session))
         return false;
     item = add(self, uri, read.session);
@@ -168,6 +191,139 @@ static void flush(watch_t *self)
     }
 }
 
+/* --- Files --- */
+
+void watch_ask(exchange_t *exchange, const resource_uri_t *uri,
+               registry_client_reply_fn *fn)
+{
+    files_client_ask(
+        exchange, "files_look_request",
+        json_pack("{s:s,s:[s]}", "id", uri->session, "paths", uri->path), fn);
+}
+
+const char *watch_version_in(const json_t *reply, const resource_uri_t *uri)
+{
+    return json_string_value(
+        json_object_get(json_object_get(reply, "versions"), uri->path));
+}
+
+void watch_note_version(watch_t *self, const char *uri, const char *version)
+{
+    watch_item_t *item = &self->items[find(self, uri)];
+
+    snprintf(item->version, sizeof item->version, "%s", version);
+}
+
+/* Takes what the file is now from a reply. An error has no version: the session
+ * and its workspace may be gone. */
+static void take_version(watch_item_t *item, const json_t *reply)
+{
+    resource_uri_t uri;
+    const char *version = resource_uri_read(item->name, &uri)
+                              ? watch_version_in(reply, &uri)
+                              : NULL;
+
+    item->is_looked = true;
+    if (!version)
+        return;
+    item->is_due |= *item->version && strcmp(item->version, version) != 0;
+    snprintf(item->version, sizeof item->version, "%s", version);
+}
+
+/* Returns the paths of the files of the session that is looked at. */
+static json_t *paths_of(const watch_t *self)
+{
+    json_t *paths = json_array();
+    resource_uri_t uri;
+
+    for (size_t i = 0; i < self->count; i++)
+        if (is_file(&self->items[i])
+            && strcmp(self->items[i].session, self->looked) == 0
+            && resource_uri_read(self->items[i].name, &uri))
+            json_array_append_new(paths, json_string(uri.path));
+    return paths;
+}
+
+/* Forgets files without a version: no file can have such a path. */
+static void forget_refused(watch_t *self)
+{
+    for (size_t i = self->count; i > 0; i--)
+        if (is_file(&self->items[i - 1]) && !*self->items[i - 1].version)
+            remove_at(self, i - 1);
+}
+
+static void look_on(watch_t *self, mcp_call_t *call);
+
+static void on_looked(exchange_t *exchange, const json_t *reply)
+{
+    mcp_call_t *call = call_of(exchange);
+    watch_t *self = call->state;
+
+    if (!self) /* a newer stream has taken its place */
+        return;
+    for (size_t i = 0; i < self->count; i++)
+        if (is_file(&self->items[i])
+            && strcmp(self->items[i].session, self->looked) == 0)
+            take_version(&self->items[i], reply);
+    look_on(self, call);
+}
+
+static void end_round(watch_t *self, mcp_call_t *call)
+{
+    void (*ready)(mcp_call_t * call) = self->ready;
+
+    self->is_looking = false;
+    if (!ready) {
+        flush(self);
+        return;
+    }
+    self->ready = NULL;
+    forget_refused(self);
+    ready(call);
+}
+
+/* Looks at the files of the next session, or ends the round. */
+static void look_on(watch_t *self, mcp_call_t *call)
+{
+    size_t i = 0;
+
+    while (i < self->count
+           && (!is_file(&self->items[i]) || self->items[i].is_looked))
+        i++;
+    if (i == self->count) {
+        end_round(self, call);
+        return;
+    }
+    snprintf(self->looked, sizeof self->looked, "%s", self->items[i].session);
+    files_client_ask(
+        call->exchange, "files_look_request",
+        json_pack("{s:s,s:o}", "id", self->looked, "paths", paths_of(self)),
+        on_looked);
+}
+
+static void begin_round(watch_t *self, mcp_call_t *call)
+{
+    if (self->is_looking)
+        return;
+    self->is_looking = true;
+    for (size_t i = 0; i < self->count; i++) {
+        watch_item_t *item = &self->items[i];
+
+        item->is_looked = false;
+        item->is_last = !session_set_has(call->exchange->http, item->session);
+    }
+    look_on(self, call);
+}
+
+void watch_prepare(watch_t *self, mcp_call_t *call,
+                   void (*ready)(mcp_call_t *call))
+{
+    self->ready = ready;
+    begin_round(self, call);
+}
+
+/* --- The stream --- */
+
 /* Returns true if the endpoint's session is in the list. */
 static bool has_bound(const watch_t *self)
 {
@@ -179,6 +335,7 @@ static bool has_bound(const watch_t *self)
 void watch_begin(watch_t *self, mcp_call_t *call)
 {
     self->call = call;
+    self->is_looking = false; /* an older stream's look is not answered */
     self->had_bound = has_bound(self);
     for (size_t i = 0; i < self->count; i++) {
         follow(self, self->items[i].session);
@@ -233,6 +390,8 @@ static bool ends_cell(watch_item_t *item, const frontend_event_t *event)
 
 static bool is_news(watch_item_t *item, const frontend_event_t *event)
 {
+    if (is_file(item))
+        return false; /* it is looked at each second */
     if (event->what != FRONTEND_EVENT)
         return true; /* its state, its end, or events were left out */
     if (*item->run)
@@ -261,6 +420,14 @@ void watch_on_event(watch_t *self, const frontend_event_t *event)
     flush(self);
 }
 
+/* Returns true if nothing more can come of an item, whose session has gone. A
+ * file may have changed until then: it is looked at once more. */
+static bool is_over(const watch_item_t *item)
+{
+    return !item->is_due
+           && (!is_file(item) || (item->is_last && item->is_looked));
+}
+
 /* Sends that a session has gone, and forgets the session. */
 void watch_on_tick(watch_t *self)
 {
@@ -276,7 +443,8 @@ void watch_on_tick(watch_t *self)
     }
     flush(self);
     for (size_t i = self->count; i > 0; i--)
-        if (!self->items[i - 1].is_due
+        if (is_over(&self->items[i - 1])
             && !session_set_has(http, self->items[i - 1].session))
             remove_at(self, i - 1);
+    begin_round(self, self->call);
 }

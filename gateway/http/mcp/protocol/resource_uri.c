@@ -4,12 +4,24 @@
 
 #include "base/buffer.h"
 #include "base/hex.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
 
+static bool is_utf8(const char *text)
+{
+    const char *end = text + strlen(text);
+    uint32_t code;
+    size_t size;
+
+    while (text < end && (size = utf8_decode(text, end, &code)))
+        text += size;
+    return text == end;
+}
+
 /* Decodes %XX. Returns false if the text is too long or empty, or has a % with
- * something else after it, or a NUL. */
+ * something else after it. Returns false for a NUL, and if it is no UTF-8. */
 static bool decode(const char *text, char ret_path[RESOURCE_PATH_MAX])
 {
     size_t size = 0;
@@ -26,7 +38,7 @@ static bool decode(const char *text, char ret_path[RESOURCE_PATH_MAX])
         ret_path[size++] = (char) letter;
     }
     ret_path[size] = '\0';
-    return size > 0;
+    return size > 0 && is_utf8(ret_path);
 }
 
 /* Returns the rest of the text after the beginning; NULL if the text begins

@@ -55,6 +55,9 @@ static void reads_nothing_else(void **state)
         ALL "/files/%4",
         ALL "/files/%zz",
         ALL "/files/a%00b",
+        ALL "/files/a%ff",
+        ALL "/files/%c3",
+        ALL "/files/%ed%a0%80",
     };
     resource_uri_t uri;
     char text[300];
