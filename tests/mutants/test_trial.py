@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import trial
-from trial import Copy, Modes, PythonCopy, bring_up_to_date
+from trial import CCopy, Copy, Modes, PythonCopy, bring_up_to_date
 
 
 def mode(path: Path) -> int:
@@ -93,16 +93,29 @@ os.write(writer, b"x")
 
 def test_a_file_that_is_the_same_keeps_its_time(tmp_path: Path) -> None:
     source, target = tmp_path / "a", tmp_path / "b"
-    for path, text in ((source, "a"), (target, "a")):
-        path.write_text(text)
-        os.utime(path, (1, 1))
-    source.touch()
+    source.write_text("a")
+    os.utime(source, (1, 1))
+    bring_up_to_date(str(source), str(target))
+    assert target.stat().st_mtime == 1
+    os.utime(source, (2, 2))
     bring_up_to_date(str(source), str(target))
     assert target.stat().st_mtime == 1
     source.write_text("b")
+    os.utime(source, (3, 3))
     bring_up_to_date(str(source), str(target))
     assert target.read_text() == "b"
-    assert target.stat().st_mtime > 1
+    assert target.stat().st_mtime > 3
+
+
+def test_a_c_file_is_tried_in_what_was_built(copy: Copy) -> None:
+    build = trial.ROOT / "build"
+    (build / "logs").mkdir()
+    for name in ("config.status", "a.o", "logs/a.log"):
+        (build / name).touch()
+        os.utime(build / name, (1, 1))
+    made = CCopy(copy.tree.parent / "another", ["test_a"], 1)
+    assert (made.build / "a.o").stat().st_mtime == 1
+    assert sorted(os.listdir(made.build)) == ["a.o", "config.status"]
 
 
 def test_a_test_that_is_left_early_has_not_passed(copy: Copy) -> None:
