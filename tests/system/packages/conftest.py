@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import sys
 from pathlib import Path
 from typing import Iterator
@@ -18,6 +19,8 @@ from worker import KINDS, PACKAGE, Folder, open_place  # noqa: E402
 
 sys.path.insert(0, PACKAGE)
 
+from hearth_downloads.core.gateway import Gateway  # noqa: E402
+
 
 @pytest.fixture
 def index() -> Iterator[FakeIndex]:
@@ -29,6 +32,13 @@ def index() -> Iterator[FakeIndex]:
 def place() -> Iterator[Path]:
     with open_place() as path:
         yield path
+
+
+@pytest.fixture
+def gateway() -> Iterator[Gateway]:
+    mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with mine, theirs:
+        yield Gateway(theirs)
 
 
 @pytest.fixture(scope="session")

@@ -330,10 +330,11 @@ class Stage:
             raise Failed(
                 f"uv has written no plain file {name}: {error.strerror}"
             ) from None
+        about = os.fstat(number)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > FILE_MAX:
+            os.close(number)
+            raise Failed(f"uv has written no plain file {name}")
         with open(number, "rb") as file:
-            about = os.fstat(number)
-            if not stat.S_ISREG(about.st_mode) or about.st_size > FILE_MAX:
-                raise Failed(f"uv has written no plain file {name}")
             return file.read(FILE_MAX).decode("utf-8", "replace")
 
     def remove_lock_of_uv(self) -> None:
