@@ -1,6 +1,7 @@
 /* See replay.h. */
 #include "gateway/session/core/replay.h"
 
+#include "base/log.h"
 #include "gateway/session/core/replies.h"
 #include "gateway/session/requests/error_reply.h"
 #include "protocol/jspan.h"
@@ -8,7 +9,7 @@
 #include <string.h>
 
 /* Answers that the journal does not have the reply: it could not be written, or
- * was removed. */
+ * was removed, or cannot be read. */
 static void say_unknown(session_t *self, const request_t *request)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
@@ -66,11 +67,12 @@ static void replay(session_t *self, request_t *request)
     uint64_t number = 0;
     bool is_known = false;
     fault_t fault;
+    int r =
+        journal_reader_new(folder, self->spec->journal.key, 0, &reader, &fault);
 
-    if (journal_reader_new(folder, self->spec->journal.key, 0, &reader, &fault)
-        < 0)
-        return;
-    while (journal_reader_next(reader, &record, &fault) == 1) {
+    if (r < 0)
+        log_error("session=%s journal: %s", self->spec->id, fault.text);
+    while (r == 0 && journal_reader_next(reader, &record, &fault) == 1) {
         bytes_t metadata = {record.metadata.bytes, record.metadata.size};
         bytes_t content = {record.content.bytes, record.content.size};
 
