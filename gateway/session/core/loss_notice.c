@@ -14,7 +14,7 @@
 typedef struct {
     char (*list)[LOSS_NOTICE_READER_SIZE]; /* owned; the oldest first */
     size_t count;                          /* of them */
-    size_t room;                           /* for so many */
+    size_t room;                           /* of the list, in readers */
 } readers_t;
 
 static void readers_reset(readers_t *self)
