@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from harness import Gateway
 from web import Kernel, Socket, Web, of_type, text_of
 
