@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define NAME_COST 64 /* bytes of memory beside the letters of a name */
+#define UNREAD    "the journal is damaged, so not all names are known"
 
 void kernel_loss_clear(kernel_loss_t *self)
 {
@@ -122,12 +123,34 @@ kernel_loss_t kernel_losses_foresee(const kernel_losses_t *self,
                                     int64_t wall_us, const char *detail,
                                     bool is_in_cell)
 {
-    return (kernel_loss_t){
-        .wall_us = wall_us,
-        .cause = is_in_cell && self->cell > 0
-                     ? mem_format("%s, in cell %lld", detail, self->cell)
-                     : mem_text(detail),
-        .names = sorted_names(self->names)};
+    cleanup_free char *place = is_in_cell && self->cell > 0
+                                   ? mem_format(", in cell %lld", self->cell)
+                                   : mem_text("");
+
+    return (kernel_loss_t){.wall_us = wall_us,
+                           .cause =
+                               mem_format("%s%s%s", detail, place,
+                                          self->is_unread ? "; " UNREAD : ""),
+                           .names = sorted_names(self->names)};
+}
+
+/* A later kernel may have made the variables of the last loss again. */
+static void miss_loss(kernel_loss_t *self)
+{
+    cleanup_free char *cause = self->cause;
+
+    self->cause = mem_format("%s; " UNREAD, cause);
+    json_array_clear(self->names);
+    if (!self->fresh_seq)
+        self->fresh_seq = self->seq;
+}
+
+void kernel_losses_miss(kernel_losses_t *self)
+{
+    if (self->loss.seq)
+        miss_loss(&self->loss);
+    self->is_unread = self->was_ready = true;
+    self->is_reviving = false;
 }
 
 /* A kernel that was never ready had no variables, so the loss before it stays.
@@ -147,7 +170,7 @@ static void on_end(kernel_losses_t *self, const journal_record_t *record)
     kernel_loss_clear(&self->loss);
     self->loss = loss;
     drop_names(self);
-    self->was_ready = self->is_in_cell = false;
+    self->was_ready = self->is_in_cell = self->is_unread = false;
 }
 
 /* A revival has run the cells again; what it names as missing is lost. */

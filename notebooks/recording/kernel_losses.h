@@ -37,6 +37,7 @@ typedef struct {
     bool was_ready;     /* the kernel */
     bool is_in_cell;    /* the last reply says that the kernel died in it */
     bool is_reviving;   /* the next kernel gets the variables back */
+    bool is_unread;     /* records are missing, and maybe names in them */
 } kernel_losses_t;
 
 void kernel_losses_clear(kernel_losses_t *self);
@@ -49,6 +50,9 @@ kernel_loss_t kernel_losses_foresee(const kernel_losses_t *self,
                                     bool is_in_cell);
 /* Returns true if the kernel has that variable. */
 bool kernel_losses_has(const kernel_losses_t *self, const char *name);
+/* Takes it that the next records cannot be read. There may be a kernel with any
+ * variables; a loss says that its names are not all known. */
+void kernel_losses_miss(kernel_losses_t *self);
 /* Takes a record; those that say nothing about variables are ignored. */
 void kernel_losses_add(kernel_losses_t *self, const journal_record_t *record);
 

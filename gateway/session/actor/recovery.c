@@ -220,6 +220,15 @@ static void on_record(session_t *self, const journal_record_t *record)
         self->recovery->kernel_seq = record->kernel_seq;
 }
 
+/* The session goes on without the records that cannot be read. A kernel may
+ * have been ready in them. */
+static void miss_records(session_t *self, const fault_t *fault)
+{
+    log_error("session=%s journal: %s", self->spec->id, fault->text);
+    loss_notice_miss(self->losses);
+    self->recovery->is_open = true;
+}
+
 int recovery_read(session_t *self, fault_t *fault)
 {
     cleanup_free char *folder =
@@ -238,7 +247,7 @@ int recovery_read(session_t *self, fault_t *fault)
         on_record(self, &record);
     }
     if (r < 0)
-        log_error("session=%s journal: %s", self->spec->id, fault->text);
+        miss_records(self, fault);
     drop_answered(&self->recovery->repeats, last_us - REPEAT_US);
     kernel_link_set_seq(self->link, self->recovery->kernel_seq);
     if (self->info.size && !self->spec->end.reason[0]

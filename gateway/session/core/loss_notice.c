@@ -163,6 +163,11 @@ bool loss_notice_add(loss_notice_t *self, const journal_record_t *record)
     return true;
 }
 
+void loss_notice_miss(loss_notice_t *self)
+{
+    kernel_losses_miss(&self->losses);
+}
+
 bool loss_notice_has_kernel(const loss_notice_t *self)
 {
     return self->losses.was_ready;

@@ -41,6 +41,8 @@ void loss_notice_destroy(loss_notice_t **self_p);
 /* Takes a record that the journal has. Returns true if it is the end of a
  * kernel with variables: no reader has that loss but those that expected it. */
 bool loss_notice_add(loss_notice_t *self, const journal_record_t *record);
+/* Takes it that the next records cannot be read. */
+void loss_notice_miss(loss_notice_t *self);
 /* Returns true if the session has a kernel that may have variables. */
 bool loss_notice_has_kernel(const loss_notice_t *self);
 

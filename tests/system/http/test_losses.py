@@ -154,6 +154,43 @@ def test_a_session_that_was_lost_with_the_machine(mortal: Gateway) -> None:
     assert "LOST" not in over_mcp(web, session)
 
 
+UNREAD = "; the journal is damaged, so not all names are known)"
+
+
+def damage(session: Session) -> None:
+    """Change a byte in the middle of a segment that is closed."""
+    segments = sorted(Path(session.model["journal"]).glob("journal-*.log"))
+    assert len(segments) > 3
+    whole = bytearray(segments[1].read_bytes())
+    whole[len(whole) // 2] ^= 1
+    segments[1].write_bytes(whole)
+
+
+def test_a_damaged_journal_hides_no_loss(mortal: Gateway) -> None:
+    web = Web.of(mortal)
+    small = ("-l", "journal_bytes=64K")
+    live, gone = (
+        mortal.create("--restart", "auto", *small),
+        mortal.create(*small),
+    )
+    for session in (live, gone):
+        for number in range(4):
+            session.exec(f"v{number} = 1; print({number}, 'x' * 8000)")
+    mortal.run("session", "delete", gone.id)
+    gone.wait_state("gone")
+    mortal.kill()
+    damage(live)
+    damage(gone)
+    mortal.start()
+    web.renew()
+    # The gateway does not know which messages of the kernel it has.
+    assert UNREAD in for_model(live)
+    assert "LOST" not in for_model(live)
+    Rpc(web).call("session", action="restart", session=gone.id)
+    assert UNREAD in for_model(gone)
+    assert "LOST" not in for_model(gone)
+
+
 def test_exec_as_json_has_the_loss(lost: Session) -> None:
     # A person has no use for it, and leaves it to who has.
     assert lost.exec("1").stdout == "1\n"

@@ -8,6 +8,7 @@
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define READER "{\"hearth\":{\"reader\":\"exec\"}}"
@@ -27,6 +28,23 @@ int __wrap_journal_reader_new(const char *folder, const uint8_t *key,
 {
     readings++;
     return __real_journal_reader_new(folder, key, after, ret_reader, fault);
+}
+
+int __wrap_journal_reader_next(journal_reader_t *self,
+                               journal_record_t *ret_record, fault_t *fault);
+int __real_journal_reader_next(journal_reader_t *self,
+                               journal_record_t *ret_record, fault_t *fault);
+
+static int readable = -1; /* records until the damage; -1: there is none */
+
+int __wrap_journal_reader_next(journal_reader_t *self,
+                               journal_record_t *ret_record, fault_t *fault)
+{
+    if (readable == 0)
+        return fault_set(fault, EBADMSG, "damaged");
+    if (readable > 0)
+        readable--;
+    return __real_journal_reader_next(self, ret_record, fault);
 }
 
 static void cell(session_t *self, const char *metadata)
@@ -297,6 +315,54 @@ static void a_take_over_reads_the_journal_once(void **state)
     assert_int_equal(readings, 1);
 }
 
+static void take_over_until(session_t *self, int records)
+{
+    readable = records;
+    fake_session_take_over(self);
+    readable = -1;
+}
+
+static void assert_reported(session_t *self, const char *loss)
+{
+    cleanup_request request_t *request = reader_request();
+    cleanup_buffer buffer_t metadata = BUFFER_EMPTY;
+
+    assert_true(loss_report_write(self, request, &metadata));
+    buffer_text(&metadata, "");
+    assert_non_null(strstr((char *) metadata.data, loss));
+}
+
+static void a_loss_after_a_damage_says_that_names_are_not_known(void **state)
+{
+    session_t *self = *state;
+
+    make_variable(self);
+    take_over_until(self, 0);
+    assert_false(is_due(self));
+    lose(self);
+    assert_reported(self,
+                    "{\"cause\":\"a limit; the journal is damaged, so not "
+                    "all names are known\"");
+    /* The next kernel's names are all known. */
+    make_variable(self);
+    lose(self);
+    assert_reported(self, "{\"cause\":\"a limit\"");
+}
+
+/* Whether it was reported, and made again, is in what cannot be read. */
+static void a_loss_before_a_damage_has_no_names(void **state)
+{
+    session_t *self = *state;
+    const int until_the_restart = 6; /* launch, ready, three of the cell */
+
+    make_variable(self);
+    lose(self);
+    take_over_until(self, until_the_restart);
+    assert_true(is_due(self));
+    assert_reported(self, "{\"cause\":\"a limit; the journal is damaged");
+    assert_reported(self, "\"names\":[]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +378,8 @@ int main(void)
         X(a_member_of_that_name_elsewhere_is_no_loss),
         X(a_cell_that_fails_by_it_has_the_loss),
         X(the_end_of_a_kernel_that_was_not_ready_is_no_loss),
+        X(a_loss_after_a_damage_says_that_names_are_not_known),
+        X(a_loss_before_a_damage_has_no_names),
         X(a_loss_reads_no_journal),
         X(a_take_over_reads_the_journal_once),
 #undef X
