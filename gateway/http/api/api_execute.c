@@ -7,6 +7,7 @@
 #include "gateway/http/api/route.h"
 #include "gateway/http/api/view_json.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/executions/client_key.h"
 #include "gateway/http/executions/execution_outcome.h"
 #include "gateway/http/executions/execution_request.h"
 #include "gateway/http/rpc/registry_client.h"
@@ -212,7 +213,7 @@ static void on_ready(exchange_t *exchange, const json_t *session)
         exchange_fail(exchange, 500, "%s", fault.text);
         return;
     }
-    execution_request_id(kernel, wish.key, id);
+    client_key_id(exchange, kernel, wish.key, id);
     if (!answer_known(exchange, runs, id, wish.code))
         send_order(exchange, runs, id, &wish);
 }

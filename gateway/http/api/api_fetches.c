@@ -4,6 +4,7 @@
 #include "gateway/http/api/route.h"
 #include "gateway/http/core/decimal.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/executions/client_key.h"
 #include "gateway/http/rpc/registry_client.h"
 
 static void on_done(exchange_t *exchange, const json_t *reply)
@@ -52,7 +53,7 @@ static bool has_known_members(const json_t *body)
     return found == json_object_size(body);
 }
 
-/* Adds the header's key to a body without one. */
+/* Adds the header's key to a body without one, and binds it to the token. */
 static void add_key(exchange_t *exchange, json_t *body)
 {
     const char *key = exchange->request.headers[HEADER_KEY];
@@ -61,6 +62,7 @@ static void add_key(exchange_t *exchange, json_t *body)
     if (key && !json_object_get(body, "key")
         && json_object_set_new(body, "key", json_string(key)) < 0)
         json_object_set_new(body, "key", json_null());
+    client_key_bind(exchange, body);
 }
 
 static void fetch(exchange_t *exchange)

@@ -5,6 +5,7 @@
 #include "gateway/http/api/process_output.h"
 #include "gateway/http/api/route.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/executions/client_key.h"
 #include "gateway/http/rpc/registry_client.h"
 
 #include <stdlib.h>
@@ -218,6 +219,7 @@ static void start(exchange_t *exchange)
     if (!exchange_read_object(exchange, &body))
         return;
     json_object_del(body, "follow");
+    client_key_bind(exchange, body);
     if (!waits) {
         ask(exchange, "start", body, &show_ops);
         return;

@@ -1,7 +1,7 @@
 /* See execute_wish.h. */
 #include "gateway/http/api/execute_wish.h"
 
-#include "gateway/http/executions/execution_request.h"
+#include "gateway/http/executions/client_key.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,10 +51,10 @@ int execute_wish_read(json_t *body, const char *key, execute_wish_t *ret_wish,
     if (!wish.code)
         return fault_set(fault, EINVAL, "code must be the code, a text");
     if ((own_key && !wish.key)
-        || (wish.key && (!*wish.key || strlen(wish.key) > EXECUTION_KEY_MAX)))
+        || (wish.key && (!*wish.key || strlen(wish.key) > CLIENT_KEY_MAX)))
         return fault_set(fault, EINVAL,
                          "The key must be a text of 1 to %d bytes",
-                         EXECUTION_KEY_MAX);
+                         CLIENT_KEY_MAX);
     if ((r = check_extras(body, fault)) < 0)
         return r;
     *ret_wish = wish;

@@ -148,7 +148,7 @@ static bool send_code(exchange_t *exchange, executions_t *runs,
                   "allow_stdin", 0, "stop_on_error", 0);
     fault_t fault;
 
-    execution_request_id(subscription->id, NULL, ret_id);
+    execution_request_id(ret_id);
     cleanup_message message_t *message = execution_request_message(
         ret_id,
         subscription->kernel_session ? subscription->kernel_session : "",

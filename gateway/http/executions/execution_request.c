@@ -8,23 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-void execution_request_id(const char *session, const char *key,
-                          char ret_id[EXECUTION_ID_SIZE])
+void execution_request_id(char ret_id[EXECUTION_ID_SIZE])
 {
-    crypto_generichash_state state;
     uint8_t bytes[16];
 
-    if (!key) {
-        randombytes_buf(bytes, sizeof bytes);
-        uuid_write(bytes, 4, ret_id);
-        return;
-    }
-    crypto_generichash_init(&state, NULL, 0, sizeof bytes);
-    crypto_generichash_update(&state, (const uint8_t *) session,
-                              strlen(session) + 1);
-    crypto_generichash_update(&state, (const uint8_t *) key, strlen(key));
-    crypto_generichash_final(&state, bytes, sizeof bytes);
-    uuid_write(bytes, 8, ret_id);
+    randombytes_buf(bytes, sizeof bytes);
+    uuid_write(bytes, 4, ret_id);
 }
 
 message_t *execution_request_message(const char *id, const char *kernel_session,
@@ -69,7 +58,7 @@ int execution_request_answer(http_t *http, const char *session,
     char id[EXECUTION_ID_SIZE];
     int r;
 
-    execution_request_id("", NULL, id);
+    execution_request_id(id);
     cleanup_message message_t *message = execution_request_message(
         id, "", "input_reply", json_object_get(run->question, "parent_header"),
         NULL, content);

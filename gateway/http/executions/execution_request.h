@@ -7,12 +7,8 @@
 
 #include "protocol/message.h"
 
-#define EXECUTION_KEY_MAX 255 /* bytes of a client's key */
-
-/* Writes the id of a run: the same one for the same session and key, a random
- * one without a key. */
-void execution_request_id(const char *session, const char *key,
-                          char ret_id[EXECUTION_ID_SIZE]);
+/* Writes a random id. */
+void execution_request_id(char ret_id[EXECUTION_ID_SIZE]);
 /* Returns a message of a new id to the kernel, for the caller. `parent` and
  * `metadata` may be NULL. */
 message_t *execution_request_message(const char *id, const char *kernel_session,

@@ -16,7 +16,7 @@ int process_message_send(const subscription_t *subscription,
     cleanup_message message_t *message = NULL;
     char id[EXECUTION_ID_SIZE];
 
-    execution_request_id("", NULL, id);
+    execution_request_id(id);
     message = execution_request_message(
         id, kernel_session ? kernel_session : "", type, NULL, NULL, owned);
     if (data.size)

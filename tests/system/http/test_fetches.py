@@ -317,6 +317,38 @@ def test_a_key(gateway: Fetching, web: Web, here: str, place: str) -> None:
     assert (unnamed.status, unnamed.json["ename"]) == (409, "FolderNotEmpty")
 
 
+@pytest.mark.parametrize("place", ["header", "body"])
+def test_a_key_of_two_tokens(
+    gateway: Fetching, web: Web, here: str, place: str
+) -> None:
+    create = ("token", "create", "--json", "--scope", "files,execute")
+    one, other = (
+        web.with_token(gateway.json(*create, name)["token"])
+        for name in ("one", "other")
+    )
+
+    def clone(web: Web) -> Answer:
+        body = {"url": f"{HOST}/plain", "kind": "repository"}
+        if place == "body":
+            return web.ask("POST", here, {**body, "key": "k 1"})
+        return web.ask("POST", here, body, {"Idempotency-Key": "k 1"})
+
+    first = clone(one)
+    assert first.status == 200, first
+    refused = clone(other)
+    assert (refused.status, refused.json["ename"]) == (409, "FolderNotEmpty")
+    again = clone(one)
+    assert (again.status, again.json) == (200, first.json)
+    # A session's name, and the beginning of its id, name the same session.
+    short = here.replace(here.split("/")[3], here.split("/")[3][:12])
+    by_name = one.ask(
+        "POST",
+        short,
+        {"url": f"{HOST}/plain", "kind": "repository", "key": "k 1"},
+    )
+    assert (by_name.status, by_name.json) == (200, first.json)
+
+
 def test_a_key_that_is_none(web: Web, here: str) -> None:
     for key in ("", "k" * 256, 7, None):
         answer = fetch(web, here, "plain", key=key)

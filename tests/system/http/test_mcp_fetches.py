@@ -244,6 +244,40 @@ def test_a_key(gateway: Fetching, rpc: Rpc, session: str) -> None:
         assert "hearth/key must be a text of 1 to 255" in text_of(result)
 
 
+@pytest.mark.parametrize("action", ["fetch", "clone"])
+def test_a_key_of_two_tokens(
+    gateway: Fetching, rpc: Rpc, session: str, action: str
+) -> None:
+    """The other token's call is another one: it has not been done."""
+    create = ("token", "create", "--json", "--scope", "files,execute")
+    one, other = (
+        Rpc(rpc.web.with_token(gateway.json(*create, name)["token"]))
+        for name in ("one", "other")
+    )
+    name = f"two-{action}"
+
+    def ask(rpc: Rpc) -> Json:
+        return rpc.call(
+            "files",
+            {"hearth/key": "k"},
+            session=session,
+            action=action,
+            url=f"{HOST}/{name}",
+        )
+
+    first = ask(one)
+    assert not first["isError"], text_of(first)
+    assert ask(one) == first
+    assert gateway.order("began").count(name) == 1
+    again = ask(other)
+    if action == "clone":
+        assert "is not empty" in text_of(again)
+    else:
+        assert not again["isError"], text_of(again)
+        assert gateway.order("began").count(name) == 2
+    assert ask(one) == first
+
+
 @pytest.mark.parametrize("lfs", [False, True])
 def test_contents_of_lfs_are_asked_for(
     gateway: Fetching, rpc: Rpc, session: str, lfs: bool

@@ -21,7 +21,7 @@
 #define TIMEOUT_S  120.0 /* of the code; the default */
 #define TOKENS_MIN 100
 #define WAIT_MAX_S 600.0
-#define NAME_SIZE  (sizeof "once-" + 2 * CALL_KEY_DIGEST_SIZE)
+#define NAME_SIZE  (sizeof "once-" + 2 * CLIENT_KEY_DIGEST_SIZE)
 
 /* The state of a call until its code is sent. */
 typedef struct {
@@ -214,7 +214,7 @@ static void on_named_shown(exchange_t *exchange, const json_t *reply)
 static void name_session(mcp_call_t *call)
 {
     execute_t *own = call->state;
-    uint8_t digest[CALL_KEY_DIGEST_SIZE];
+    uint8_t digest[CLIENT_KEY_DIGEST_SIZE];
     char hex[2 * sizeof digest + 1];
 
     call_key_digest(call, "", digest);

@@ -269,7 +269,7 @@ static json_t *shared_key(http_t *http, const char *name)
     if (!json_object_get(keys, name)) {
         if (json_object_size(keys) == KEYS_MAX)
             json_object_del(keys, json_object_iter_key(json_object_iter(keys)));
-        execution_request_id("", NULL, key);
+        execution_request_id(key);
         json_object_set_new(keys, name, json_string(key));
     }
     return json_object_get(keys, name);

@@ -1,0 +1,111 @@
+"""Keys of requests over REST: a key belongs to the token that it came with,
+also after a restart of the gateway."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import Any
+
+import pytest
+from deadline import wait_for
+from web import Answer, Kernel, Web
+
+COUNT = "runs = globals().get('runs', 0) + 1; runs"
+
+
+@pytest.fixture
+def tokens(web: Web) -> list[str]:
+    """Two tokens with the same scopes."""
+    create = ("token", "create", "--json", "--scope", "observe,execute")
+    return [
+        str(web.gateway.json(*create, name)["token"])
+        for name in ("one", "other")
+    ]
+
+
+def execute(web: Web, kernel: str, place: str, code: str = COUNT) -> Answer:
+    path = f"/api/kernels/{kernel}/execute"
+    if place == "body":
+        return web.post(path, {"code": code, "key": "turn 1"})
+    return web.post(path, {"code": code}, headers={"Idempotency-Key": "turn 1"})
+
+
+def value_of(web: Web, begun: Answer) -> str:
+    assert begun.status == 202, begun
+    found: Any = wait_for(
+        lambda: (
+            (answer := web.get(begun.headers["Location"])).status == 200
+            and answer
+        ),
+        "the result",
+    )
+    assert found.json["status"] == "ok", found
+    return str(found.json["outputs"])
+
+
+@pytest.mark.parametrize("place", ["header", "body"])
+def test_code_of_two_tokens_is_not_the_same(
+    kernel: Kernel, tokens: list[str], place: str
+) -> None:
+    own = kernel.web
+    one, other = (own.with_token(token) for token in tokens)
+    for web, value in ((one, 1), (other, 2), (own, 3), (one, 1), (other, 2)):
+        shown = value_of(web, execute(web, kernel.id, place))
+        assert f"'{value}'" in shown or f'"{value}"' in shown, (value, shown)
+    # Other code is a conflict of this token alone.
+    assert execute(other, kernel.id, place, "1").status == 409
+
+
+def guessed(session: str, key: str) -> str:
+    """The id of a request, if only these two were in it."""
+    digest = bytearray(
+        hashlib.blake2b(
+            session.encode() + b"\0" + key.encode(), digest_size=16
+        ).digest()
+    )
+    digest[6] = digest[6] & 0x0F | 0x80
+    digest[8] = digest[8] & 0x3F | 0x80
+    return str(uuid.UUID(bytes=bytes(digest)))
+
+
+def test_a_request_is_not_guessed_from_its_key(kernel: Kernel) -> None:
+    begun = execute(kernel.web, kernel.id, "body")
+    value_of(kernel.web, begun)
+    path = f"/api/kernels/{kernel.id}/requests/{guessed(kernel.id, 'turn 1')}"
+    assert kernel.web.get(path).status == 404
+
+
+def test_a_restart_keeps_whose_key_it_is(
+    kernel: Kernel, tokens: list[str]
+) -> None:
+    own = kernel.web
+    first = execute(own.with_token(tokens[0]), kernel.id, "body")
+    second = execute(own, kernel.id, "body")
+    assert value_of(own, first) != value_of(own, second)
+    own.gateway.kill()
+    own.gateway.start()
+    own.renew()
+    one, other = (own.with_token(token) for token in tokens)
+    for web, begun in ((one, first), (own, second)):
+        again = execute(web, kernel.id, "body")
+        assert again.headers["Location"] == begun.headers["Location"]
+    third = execute(other, kernel.id, "body").headers["Location"]
+    assert third not in (first.headers["Location"], second.headers["Location"])
+
+
+def test_programs_of_two_tokens_are_not_the_same(
+    kernel: Kernel, tokens: list[str]
+) -> None:
+    one, other = (kernel.web.with_token(token) for token in tokens)
+    path = f"/hearth/sessions/{kernel.id}/processes"
+    body = {"argv": ["true"], "key": "k"}
+    numbers = []
+    for web in (one, other, one, other):
+        begun = web.post(path, body)
+        assert begun.status == 201, begun
+        assert begun.json["key"] != "k"
+        numbers.append(begun.json["process"])
+    assert numbers[:2] == numbers[2:]
+    assert numbers[0] != numbers[1]
+    assert one.post(path, {"argv": ["false"], "key": "k"}).status == 400
