@@ -221,14 +221,18 @@ static void show_step(buffer_t *out, const step_t *step, const char *ref,
 static void end_with_value(steps_t *self, const json_t *error)
 {
     const char *name = json_string_value(json_object_get(error, "ename"));
-    const char *value = json_string_value(json_object_get(error, "evalue"));
+    const json_t *value = json_object_get(error, "evalue");
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     json_t *list;
 
     if (self->count && self->steps[self->count - 1].kind == STEP_VALUE)
         return;
-    buffer_format(&text, "%s%s%s", name ? name : "Error",
-                  value && *value ? ": " : "", value ? value : "");
+    buffer_text(&text, name ? name : "Error");
+    if (json_string_length(value)) {
+        buffer_text(&text, ": ");
+        buffer_append(&text, json_string_value(value),
+                      json_string_length(value)); /* also after a NUL */
+    }
     list =
         json_pack("[o]", json_stringn_nocheck((char *) text.data, text.size));
     read_list(self, list);

@@ -19,29 +19,30 @@ static bool join_texts(jspan_t blocks, buffer_t *ret_text)
     jspan_t block;
 
     while (jspan_each(blocks, &cursor, NULL, &block)) {
-        cleanup_free char *text =
-            jspan_text_equals(jspan_member(block, "type"), "text")
-                ? jspan_text_new(jspan_member(block, "text"))
-                : NULL;
+        jspan_t text = jspan_member(block, "text");
 
-        if (!text)
+        if (!jspan_text_equals(jspan_member(block, "type"), "text")
+            || !jspan_is(text, JSPAN_STRING))
             return false;
         if (ret_text->size)
             buffer_text(ret_text, "\n");
-        buffer_text(ret_text, text);
+        jspan_text(text, ret_text); /* keeps a NUL in it */
     }
     return true;
 }
 
-/* Appends as much of a sentence as the gateway takes, and no half character. */
+/* Appends as much of a sentence as the gateway takes, and no half character. A
+ * NUL would end it there: its symbol is in its place. */
 static bool fail(const void *text, size_t size, buffer_t *ret_text)
 {
+    const char *at = text;
+
     if (size > SENTENCE_MAX)
         size = utf8_cut(text, SENTENCE_MAX);
-    if (size)
-        buffer_append(ret_text, text, size);
-    else
+    if (!size)
         buffer_text(ret_text, "the tool failed and does not say why");
+    for (const char *end = at + size; at < end; at++)
+        buffer_append(ret_text, *at ? at : "\u2400", *at ? 1 : 3);
     return false;
 }
 
@@ -68,12 +69,14 @@ static bool read_result(jspan_t result, buffer_t *ret_text)
 bool mcp_result_read(jspan_t answer, buffer_t *ret_text)
 {
     jspan_t result = jspan_member(answer, "result");
-    cleanup_free char *sentence =
-        jspan_text_new(jspan_member(jspan_member(answer, "error"), "message"));
+    jspan_t message = jspan_member(jspan_member(answer, "error"), "message");
+    cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
 
-    return jspan_is(result, JSPAN_OBJECT)
-               ? read_result(result, ret_text)
-               : fail(sentence, sentence ? strlen(sentence) : 0, ret_text);
+    if (jspan_is(result, JSPAN_OBJECT))
+        return read_result(result, ret_text);
+    if (jspan_is(message, JSPAN_STRING))
+        jspan_text(message, &sentence);
+    return fail(sentence.data, sentence.size, ret_text);
 }
 
 /* ---- tools ---- */

@@ -119,14 +119,22 @@ static json_t *joined(const json_t *lines)
     return json_stringn(text.size ? (const char *) text.data : "", text.size);
 }
 
+/* Returns a text, for the caller, with all that is in it: also after a NUL. */
+static json_t *whole(const json_t *content, const char *name)
+{
+    json_t *text = json_object_get(content, name);
+
+    return json_is_string(text) ? json_incref(text) : json_string("");
+}
+
 static void write_error(run_lines_t *self, const json_t *content, buffer_t *out)
 {
     if (self->has_error)
         return;
     self->has_error = true;
-    write_line(json_pack("{s:s,s:s,s:s,s:o}", "type", "error", "name",
-                         text_member(content, "ename"), "value",
-                         text_member(content, "evalue"), "traceback",
+    write_line(json_pack("{s:s,s:o,s:o,s:o}", "type", "error", "name",
+                         whole(content, "ename"), "value",
+                         whole(content, "evalue"), "traceback",
                          joined(json_object_get(content, "traceback"))),
                out);
 }

@@ -530,6 +530,20 @@ static void keeps_the_text_of_a_syntax_error(void **state)
                         "SyntaxError: invalid syntax");
 }
 
+static void shows_an_error_without_frames_past_a_nul(void **state)
+{
+    cleanup_sample sample_t sample;
+
+    (void) state;
+    sample_init(&sample, "[{\"output_type\":\"error\",\"ename\":\"E\","
+                         "\"traceback\":[]}]");
+    json_object_set_new(json_array_get(sample.outputs, 0), "evalue",
+                        json_stringn("a\0b", 3));
+    sample.cell.status = MODELVIEW_ERROR;
+    assert_string_equal(make(&sample),
+                        "[3] Error 41 ms · session 7f3c · state kept\nE: ab");
+}
+
 /* However much was printed, and however long the error's own text is. */
 static void never_leaves_out_the_cause(void **state)
 {
@@ -653,6 +667,7 @@ int main(void)
         cmocka_unit_test(folds_a_traceback),
         cmocka_unit_test(names_no_folder_of_the_host),
         cmocka_unit_test(keeps_the_text_of_a_syntax_error),
+        cmocka_unit_test(shows_an_error_without_frames_past_a_nul),
         cmocka_unit_test(never_leaves_out_the_cause),
         cmocka_unit_test(a_marker_names_the_way_of_its_client),
     };

@@ -31,9 +31,11 @@ static json_t *take_text(buffer_t *text)
     return json_stringn((const char *) cut.data, cut.size);
 }
 
-static void write_plain(const char *text, buffer_t *out)
+/* Appends a text of a kernel, in which a NUL is a character like others. */
+static void write_plain(const json_t *value, buffer_t *out)
 {
-    size_t size = strlen(text);
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+    size_t size = json_string_length(value);
     cleanup_plain_line plain_line_t line;
 
     plain_line_init(&line, text, size);
@@ -56,7 +58,7 @@ static json_t *stream_text(const json_t *outputs, const char *name)
     {
         if (strcmp(model_text(output, "output_type"), "stream") == 0
             && strcmp(model_text(output, "name"), name) == 0)
-            write_plain(model_text(output, "text"), &text);
+            write_plain(json_object_get(output, "text"), &text);
     }
     return take_text(&text);
 }
@@ -73,8 +75,9 @@ static json_t *result_text(const json_t *outputs)
     {
         if (strcmp(model_text(output, "output_type"), "execute_result") != 0)
             continue;
-        write_plain(model_text(json_object_get(output, "data"), "text/plain"),
-                    &text);
+        write_plain(
+            json_object_get(json_object_get(output, "data"), "text/plain"),
+            &text);
         return take_text(&text);
     }
     return NULL;
@@ -94,6 +97,14 @@ static const char *status_name(modelview_status_t status)
     return names[status];
 }
 
+/* Returns the error's text, for the caller, with all that is in it. */
+static json_t *value_of(const json_t *reply)
+{
+    json_t *value = json_object_get(reply, "evalue");
+
+    return json_is_string(value) ? json_incref(value) : json_string("");
+}
+
 static json_t *error_of(const json_t *reply)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
@@ -104,14 +115,11 @@ static json_t *error_of(const json_t *reply)
         return NULL;
     json_array_foreach(json_object_get(reply, "traceback"), i, line)
     {
-        const char *at = json_string_value(line);
-
         buffer_text(&text, text.size ? "\n" : "");
-        write_plain(at ? at : "", &text);
+        write_plain(line, &text);
     }
-    return json_pack("{s:s,s:s,s:o}", "name", model_text(reply, "ename"),
-                     "value", model_text(reply, "evalue"), "traceback",
-                     take_text(&text));
+    return json_pack("{s:s,s:o,s:o}", "name", model_text(reply, "ename"),
+                     "value", value_of(reply), "traceback", take_text(&text));
 }
 
 static json_t *images_of(const char *session, const modelview_t *view)
@@ -170,7 +178,13 @@ json_t *structured_text(bool is_error, const json_t *blocks)
     size_t i;
 
     json_array_foreach(blocks, i, block)
-        buffer_text(&text, model_text(block, "text"));
+    {
+        const json_t *part = json_object_get(block, "text");
+
+        if (json_is_string(part))
+            buffer_append(&text, json_string_value(part),
+                          json_string_length(part));
+    }
     return json_pack("{s:s,s:o}", "status", is_error ? "error" : "ok", "text",
                      take_text(&text));
 }
