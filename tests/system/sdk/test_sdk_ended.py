@@ -9,12 +9,15 @@ import http.server
 import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Optional
 
 import hearth
 import pytest
+from deadline import DEADLINE
 from harness import Gateway
 from hearth import _address
 
@@ -146,12 +149,12 @@ def test_one_that_ends_while_it_is_connected_to(
     """Before anything is sent it is looked for once more, and found anew."""
     looks: list[bool] = []
 
-    def look(*_: object) -> bool:
+    def look(_: Path, pid: int) -> Optional[int]:
         # Found, connected; looked for, ended, found, connected.
         looks.append(len(looks) != 3)
-        return looks[-1]
+        return pid if looks[-1] else None
 
-    monkeypatch.setattr(_address, "_is_listening", look)
+    monkeypatch.setattr(_address, "_listener", look)
     ask(lambda: None)
     assert looks == [True, True, True, False, True, True]
     assert len(server.asked) == 2
@@ -199,3 +202,26 @@ def test_another_program_has_its_port(alone: Gateway) -> None:
         assert thief.asked == []
         alone.start()
         assert gateway.sessions() == []
+
+
+def test_one_of_another_pid_namespace(folder: Folder, server: Server) -> None:
+    """As a container sees the gateway outside, whose folder it mounts. It says
+    what helps, and not that the gateway has ended."""
+    program = (
+        "import hearth\n"
+        "try: hearth.connect(retry_seconds=0.1).sessions()\n"
+        "except hearth.GatewayNotFound as error: print(error)"
+    )
+    own = ("--user", "--map-root-user", "--pid", "--fork", "--kill-child")
+    done = subprocess.run(
+        ("/usr/bin/unshare", *own, "--", sys.executable, "-c", program),
+        env={**os.environ, "PYTHONPATH": str(Path(hearth.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert "runs in another PID namespace" in done.stdout, done
+    assert "HEARTH_URL and HEARTH_TOKEN" in done.stdout, done
+    assert "ended" not in done.stdout
+    assert server.asked == []

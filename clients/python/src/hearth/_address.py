@@ -7,7 +7,8 @@ one if none runs, unless HEARTH_AUTOSTART is `no`. Without the program the file
 
 That file outlives a gateway that was killed, and any program may then take its
 port. So what is in it is used only while the gateway's process listens on the
-socket beside it.
+socket beside it. From another PID namespace, such as a container's that mounts
+the folder, that process cannot be recognised: there HEARTH_URL names it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,15 @@ _UNREACHABLE = 4  # exit status of hearth(1): no gateway runs
 _START_SECONDS = 60.0
 _FILE, _SOCKET = "http.json", "management.sock"
 _CREDENTIALS = struct.Struct("3i")  # of a peer: process, user, group
+
+
+class _GatewayElsewhere(GatewayNotFound):
+    """A process of another PID namespace listens for it."""
+
+    what_to_do = (
+        "Name it by HEARTH_URL and HEARTH_TOKEN: an address that this"
+        " container reaches, and a token of `hearth token create`."
+    )
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ class Address:
             now = _parse(self.folder, _open(self.folder / _FILE)[0])
         except GatewayNotFound:
             return False
-        return now == self and _is_listening(self.folder, self.pid)
+        return now == self and _listener(self.folder, self.pid) == self.pid
 
 
 def is_near() -> bool:
@@ -91,7 +101,10 @@ def find(program: Optional[str] = None, start: bool = True) -> Address:
     if done.returncode != 0:
         raise GatewayNotFound(_sentence(done.stderr))
     info = json.loads(done.stdout)
-    return _address(Path(info["runtime_dir"]), info.get("http"))
+    folder = Path(info["runtime_dir"])
+    found = _address(folder, info.get("http"))
+    _check_namespace(folder, found.pid)
+    return found
 
 
 def _run(*command: str) -> subprocess.CompletedProcess[str]:
@@ -151,9 +164,10 @@ def _parse(folder: Path, text: bytes) -> Address:
         raise GatewayNotFound(f"{folder / _FILE} is not JSON.") from error
 
 
-def _is_listening(folder: Path, pid: int) -> bool:
-    """Return whether the process listens on the gateway's own socket. One that
-    was killed does so no more, also before its parent reaps it."""
+def _listener(folder: Path, pid: int) -> Optional[int]:
+    """Return which process listens on the gateway's own socket: None if none
+    does, 0 if it is of another PID namespace. One that was killed does so no
+    more, also before its parent reaps it."""
     with socket.socket(socket.AF_UNIX) as peer:
         peer.setblocking(False)
         try:
@@ -162,10 +176,21 @@ def _is_listening(folder: Path, pid: int) -> bool:
                 socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size
             )
         except BlockingIOError:
-            return True  # more connect at the moment than have room
+            return pid  # more connect at the moment than have room
         except OSError:
-            return False
-    return bool(_CREDENTIALS.unpack(found)[0] == pid)
+            return None
+    return int(_CREDENTIALS.unpack(found)[0])
+
+
+def _check_namespace(folder: Path, pid: int) -> Optional[int]:
+    """Return what _listener returns, of a process of this namespace."""
+    found = _listener(folder, pid)
+    if found == 0:
+        raise _GatewayElsewhere(
+            f"The gateway of {folder} runs in another PID namespace, outside of"
+            " this container, and cannot be recognised from here."
+        )
+    return found
 
 
 def _read(folder: Path) -> Address:
@@ -179,6 +204,6 @@ def _read(folder: Path) -> Address:
     if not stat.S_ISREG(status.st_mode):
         raise GatewayNotFound(f"{path} is no file.")
     found = _parse(folder, text)
-    if not _is_listening(folder, found.pid):
+    if _check_namespace(folder, found.pid) != found.pid:
         raise GatewayNotFound(f"The gateway that {path} names has ended.")
     return found
