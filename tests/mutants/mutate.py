@@ -53,8 +53,10 @@ def find_tests(file: Path, root: Path = ROOT) -> list[str]:
         found = (root / "tests").rglob(f"test_{file.name}")
         return sorted(str(path.relative_to(root)) for path in found)
     unit = root / "tests" / "unit"
-    found = unit.rglob(f"test_{file.name}")
-    return sorted(str(path.relative_to(unit).with_suffix("")) for path in found)
+    tests = [path.relative_to(unit) for path in unit.rglob(f"test_{file.name}")]
+    # Of files that have the same name, each has its own folder.
+    near = [test for test in tests if {*test.parent.parts} <= {*file.parts}]
+    return sorted(str(test.with_suffix("")) for test in near or tests)
 
 
 def measure(file: Path, copy: Copy) -> dict[str, int]:

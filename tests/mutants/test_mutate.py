@@ -48,6 +48,18 @@ def test_tests_are_found_by_the_name_of_a_file(tmp_path: Path) -> None:
     assert find_tests(Path("range.py"), tmp_path) == ["tests/test_range.py"]
 
 
+def test_files_of_the_same_name_have_their_own_tests(tmp_path: Path) -> None:
+    for folder in ("session/core", "notebooks"):
+        path = tmp_path / "tests" / "unit" / folder
+        path.mkdir(parents=True)
+        (path / "test_replay.c").touch()
+    for file, test in (
+        ("gateway/session/core/replay.c", "session/core/test_replay"),
+        ("notebooks/replay/replay.c", "notebooks/test_replay"),
+    ):
+        assert find_tests(Path(file), tmp_path) == [test]
+
+
 PRODUCT = (
     *("base", "protocol", "workspace", "sandbox", "notebooks"),
     *("kernels", "gateway"),
