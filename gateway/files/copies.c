@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define COPIES_MAX 16
-#define STEP_MS    1
 #define END_MS     500 /* in which the end of the thread removes */
 
 typedef struct copy {
@@ -179,8 +178,7 @@ static int on_step(zloop_t *loop, int timer, void *arg)
 static void go_on(files_thread_t *self)
 {
     if (self->copies->first && !self->copies->timer)
-        self->copies->timer =
-            zloop_timer(self->loop, STEP_MS, 1, on_step, self);
+        self->copies->timer = zloop_timer(self->loop, 0, 1, on_step, self);
 }
 
 static json_t *keep(const json_t *value)

@@ -7,9 +7,9 @@
 #include "base/buffer.h"
 #include "gateway/files/file_ops.h"
 
-/* Requests are served after about as many bytes, or as many ms: a disk that is
- * busy takes many for a piece. After each step the thread sleeps for a ms. */
-#define COPIES_STEP (8u << 20)
+/* A request is served after about as many bytes, or as many ms: a disk that is
+ * busy takes many for a piece. The thread does not sleep between two steps. */
+#define COPIES_STEP (2u << 20)
 #define COPIES_MS   20
 
 typedef struct copies copies_t;

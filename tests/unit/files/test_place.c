@@ -66,8 +66,8 @@ static void a_file_comes_with_its_folders(void **state)
     assert_int_equal(open_files(), files);
 }
 
-/* Steps are few, because the thread sleeps after each. On a disk that is busy
- * they are short. */
+/* Requests are served between two steps. On a disk that is busy they are short.
+ */
 static void a_file_is_made_in_steps(void **state)
 {
     (void) state;
