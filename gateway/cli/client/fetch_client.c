@@ -22,7 +22,7 @@ struct fetch_client {
     management_client_t *other;      /* owned; asks meanwhile; NULL: none */
     const char *session;             /* of this fetch; borrowed */
     fetch_tag_t tag;                 /* by which lists name it */
-    progress_t *progress;            /* owned; NULL until bytes have come */
+    progress_t *progress;            /* owned; of this fetch */
 };
 
 /* Set by the handler; ends the wait for an answer. */
@@ -71,13 +71,9 @@ static void show_progress(fetch_client_t *self, const json_t *fetch)
 {
     terminal_cell_t cell;
 
-    if (!self->progress) {
-        self->progress =
-            progress_new(terminal_write_cell(&cell, member_text(fetch, "path"),
-                                             FETCH_PATH_WIDTH),
-                         0);
-        progress_say_lines(self->progress);
-    }
+    progress_name(self->progress,
+                  terminal_write_cell(&cell, member_text(fetch, "path"),
+                                      FETCH_PATH_WIDTH));
     progress_expect(self->progress, member_count(fetch, "total"));
     progress_show(self->progress, member_count(fetch, "bytes"));
 }
@@ -89,16 +85,25 @@ static bool goes_on(void *arg)
     return !is_interrupted;
 }
 
+/* Asks how far the fetch has come, and shows it. */
+static void ask_progress(fetch_client_t *self)
+{
+    json_auto_t *fetch = fetch_tag_find(self->other, self->session, &self->tag);
+
+    if (fetch && strcmp(member_text(fetch, "state"), "running") == 0
+        && member_count(fetch, "bytes"))
+        show_progress(self, fetch);
+    else
+        progress_put_off(self->progress);
+}
+
 /* Returns false after a signal. */
 static bool look(void *arg)
 {
     fetch_client_t *self = arg;
-    json_auto_t *fetch =
-        self->other ? fetch_tag_find(self->other, self->session, &self->tag)
-                    : NULL;
 
-    if (fetch && strcmp(member_text(fetch, "state"), "running") == 0)
-        show_progress(self, fetch);
+    if (self->other && progress_is_due(self->progress))
+        ask_progress(self);
     return goes_on(NULL);
 }
 
@@ -137,6 +142,8 @@ gateway_exit_t fetch_client_ask(fetch_client_t *self, json_t *content,
     self->session = member_text(kept, "id");
     fetch_tag_make(&self->tag);
     json_object_set_new(content, "tag", json_string(self->tag.text));
+    self->progress = progress_new("", 0);
+    progress_say_lines(self->progress);
     if (management_client_find(&self->other))
         management_client_look(self->other, goes_on, NULL);
     management_client_look(self->management, look, self);

@@ -16,7 +16,8 @@
 struct progress {
     char *name; /* owned */
     uint64_t total, done;
-    int64_t begun, drawn; /* monotonic ms; drawn 0: never */
+    int64_t made;         /* monotonic ms */
+    int64_t begun, drawn; /* the same; drawn 0: never */
     int64_t next;         /* of lines: when the next one may come */
     int is_tty;
     int has_lines; /* without a terminal */
@@ -41,7 +42,7 @@ progress_t *progress_new(const char *name, uint64_t total)
 
     self->name = mem_text(name);
     self->total = total;
-    self->begun = clock_monotonic_ms();
+    self->made = self->begun = clock_monotonic_ms();
     self->is_tty = isatty(STDERR_FILENO);
     return self;
 }
@@ -72,12 +73,18 @@ static void draw(progress_t *self, int64_t now)
     self->drawn = now;
 }
 
-/* Prints a line, and the next one a tenth of the time later that has passed: an
- * hour has some seventy. */
+/* Returns when a line may come after one of now: a tenth of the time later that
+ * has passed. An hour has some seventy. */
+static int64_t next_line(int64_t since, int64_t now)
+{
+    int64_t took = now - since;
+
+    return now + (took / 10 > LINE_MS ? took / 10 : LINE_MS);
+}
+
 static void print_line(progress_t *self, int64_t now)
 {
     int64_t took = now - self->begun;
-    int64_t pause = took / 10 > LINE_MS ? took / 10 : LINE_MS;
     uint64_t rate = (uint64_t) ((double) self->done * 1000 / (double) took);
 
     fprintf(stderr, "hearth: %.200s: %s", self->name,
@@ -85,13 +92,33 @@ static void print_line(progress_t *self, int64_t now)
     if (self->total)
         fprintf(stderr, " of %s", progress_size(self->total));
     fprintf(stderr, ", %s/s\n", progress_size(rate));
-    self->next = now + pause;
+    self->next = next_line(self->begun, now);
 }
 
 void progress_say_lines(progress_t *self)
 {
     self->has_lines = !self->is_tty;
     self->next = self->begun + LINE_MS;
+}
+
+bool progress_is_due(const progress_t *self)
+{
+    int64_t now = clock_monotonic_ms();
+
+    return self->is_tty ? now - self->drawn >= DRAW_MS
+                        : self->has_lines && now >= self->next;
+}
+
+void progress_put_off(progress_t *self)
+{
+    self->begun = clock_monotonic_ms();
+    self->next = next_line(self->made, self->begun);
+}
+
+void progress_name(progress_t *self, const char *name)
+{
+    free(self->name);
+    self->name = mem_text(name);
 }
 
 void progress_expect(progress_t *self, uint64_t total)

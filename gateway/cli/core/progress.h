@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct progress progress_t;
@@ -19,6 +20,14 @@ void progress_destroy(progress_t **self_p);
 /* Without a terminal prints lines from the first second on, fewer as time
  * passes. */
 void progress_say_lines(progress_t *self);
+/* Returns true if progress_show would show something now: how far the copy has
+ * come need not be asked otherwise. */
+bool progress_is_due(const progress_t *self);
+/* Nothing comes yet: what comes is counted from now on, and is due as late as
+ * after a line. */
+void progress_put_off(progress_t *self);
+/* Gives the line another name. */
+void progress_name(progress_t *self, const char *name);
 /* Says how many bytes there are in all, once that is known. */
 void progress_expect(progress_t *self, uint64_t total);
 /* Shows that `done` bytes are copied. */
