@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any, Union
 
@@ -213,11 +212,7 @@ def test_it_holds_for_all_sessions_too(
     folder: Folder, index: FakeIndex
 ) -> None:
     made = index.add("a", "1")
-    profiles = folder.path / "profiles"
-    profiles.mkdir()
-    about = (folder.path / "sessions").stat()
-    os.chown(profiles, about.st_uid, about.st_gid)
-    where = {"session": str(profiles)}
+    where = {"session": str(folder.profiles())}
     folder.do("profile", "a", **where)
     with pytest.raises(Refusal, match="no hash was given"):
         folder.do("profile", "a", require_hashes=True, **where)

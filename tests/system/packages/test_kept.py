@@ -8,7 +8,6 @@ import os
 import shutil
 import stat
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,18 +19,10 @@ from hearth_downloads.packages.profile import Installed
 from worker import Folder, Refusal, refuse
 
 
-def place(folder: Folder) -> Path:
-    """The folder of all profiles, as the gateway makes it."""
-    path = folder.path / "profiles"
-    if not path.exists():
-        path.mkdir(mode=0o755)
-        about = (folder.path / "sessions").stat()
-        os.chown(path, about.st_uid, about.st_gid)
-    return path
-
-
 def make(folder: Folder, *names: str, **settings: Any) -> dict[str, Any]:
-    return folder.do("profile", *names, session=str(place(folder)), **settings)
+    return folder.do(
+        "profile", *names, session=str(folder.profiles()), **settings
+    )
 
 
 def no(folder: Folder, *names: str, **settings: Any) -> Refusal:
@@ -41,7 +32,7 @@ def no(folder: Folder, *names: str, **settings: Any) -> Refusal:
 
 
 def shown(folder: Folder, answer: dict[str, Any]) -> list[str]:
-    return sorted(os.listdir(place(folder) / answer["environment"]))
+    return sorted(os.listdir(folder.profiles() / answer["environment"]))
 
 
 def test_it_is_made_and_used_again_without_the_index(
@@ -54,7 +45,7 @@ def test_it_is_made_and_used_again_without_the_index(
     assert (len(key), number) == (32, "1")
     assert {"a.py", "dep.py"} <= set(shown(any_folder, first))
     # No file is one of uv's cache, which a uv that is taken over can change.
-    made = place(any_folder) / first["environment"]
+    made = any_folder.profiles() / first["environment"]
     assert [one.stat().st_nlink for one in made.glob("*.py")] == [1, 1]
     about = made.stat()
     assert stat.S_IMODE(about.st_mode) == 0o755
@@ -88,8 +79,8 @@ def test_a_hostile_wheel_leaves_nothing(
     }[member]
     index.add("a", "1.0", members=[bad])
     assert no(folder, "a").ename == "PackagesRefused"
-    for key in os.listdir(place(folder)):
-        assert not (place(folder) / key / "current").exists()
+    for key in os.listdir(folder.profiles()):
+        assert not (folder.profiles() / key / "current").exists()
 
 
 def test_what_is_forbidden_today_is_refused(
@@ -108,13 +99,13 @@ def test_half_of_one_is_made_anew(folder: Folder, index: FakeIndex) -> None:
     """As a worker that was killed leaves it."""
     index.add("a", "1.0")
     first = make(folder, "a")
-    made = place(folder) / first["environment"]
+    made = folder.profiles() / first["environment"]
     (made.parent / "current").unlink()
     answer = make(folder, "a")
     assert "a.py" in shown(folder, answer)
     kept = Generations(str(made.parent))
     assert kept.is_whole(kept.read())
-    shutil.rmtree(place(folder) / answer["environment"])
+    shutil.rmtree(folder.profiles() / answer["environment"])
     assert "a.py" in shown(folder, make(folder, "a"))
 
 
@@ -125,7 +116,7 @@ def test_one_that_is_not_whole_is_made_anew(
     index.add("a", "1.0")
     index.add("b", "1.0", {"b/deep/x.py": "X = 1"})
     first = make(folder, "a", "b")
-    made = place(folder) / first["environment"]
+    made = folder.profiles() / first["environment"]
     if how == "cut":
         os.truncate(made / "b" / "deep" / "x.py", 0)
     elif how == "gone":
@@ -134,7 +125,7 @@ def test_one_that_is_not_whole_is_made_anew(
         (made / "a.py").write_text("X = 1\n" * 9)
     answer = make(folder, "a", "b")
     assert answer["environment"] != first["environment"]
-    again = place(folder) / answer["environment"]
+    again = folder.profiles() / answer["environment"]
     assert (again / "b" / "deep" / "x.py").read_text() == "X = 1"
     index.requests.clear()
     assert make(folder, "a", "b")["environment"] == answer["environment"]
@@ -181,7 +172,7 @@ def test_one_that_older_rules_have_let_pass_is_judged_again(
 def test_one_is_on_the_disk_before_it_has_its_name(
     folder: Folder, index: FakeIndex
 ) -> None:
-    log = place(folder).parent / "work" / "log"
+    log = folder.profiles().parent / "work" / "log"
     folder.hook = f"""
 import ctypes, os
 from types import SimpleNamespace
@@ -209,7 +200,7 @@ def test_a_damaged_account_is_made_anew(
 ) -> None:
     index.add("a", "1.0")
     first = make(folder, "a")
-    made = place(folder) / first["environment"]
+    made = folder.profiles() / first["environment"]
     (made.parent / "packages.json").write_text("")
     answer = make(folder, "a")
     assert "a.py" in shown(folder, answer)
@@ -227,7 +218,7 @@ def test_a_session_has_them_as_the_profiles(
     index.add("needs", "1.0", requires=["a>=2"])
     index.add("hides", "1.0", {"a.py": ""})
     made = make(folder, "a<2")
-    there = str(place(folder) / made["environment"])
+    there = str(folder.profiles() / made["environment"])
     answer = folder.do("add", "a", preinstalled=there)
     assert answer["present"] == [{"name": "a", "version": "1.0"}]
     assert answer["packages"] == []
@@ -246,7 +237,7 @@ def test_a_namespace_of_both_is_shared(
     index.add("one", "1", {"shared/one.py": ""})
     index.add("two", "1", {"shared/two.py": ""})
     index.add("three", "1", {"shared/one.py": ""})
-    there = str(place(folder) / make(folder, "one")["environment"])
+    there = str(folder.profiles() / make(folder, "one")["environment"])
     assert folder.do("add", "two", preinstalled=there)["added"]
     refusal = refuse(folder, "three", preinstalled=there)
     assert "has a module shared.one" in refusal.text

@@ -11,7 +11,7 @@ from fake_index import FakeIndex, make_metadata
 from hearth_downloads.core.faults import Gone, Refused
 from hearth_downloads.packages.metadata import judge_metadata
 from hearth_downloads.packages.profile import METADATA_MAX
-from worker import Folder, Refusal, refuse
+from worker import Folder, Refusal, refuse_by_rule
 
 NUMPY = make_metadata("numpy", "99", [], {})
 VERSIONS = {"b-c": "1.0", "local": "1.0+cu1"}
@@ -60,9 +60,7 @@ def test_refuses_the_metadata_of_another_package(
     folder: Folder, index: FakeIndex, below: str, path: str, why: str
 ) -> None:
     index.add("a", "1", {"a.py": "", f"{below}{path}": NUMPY})
-    refusal = refuse(folder, "a")
-    assert refusal.ename == "PackagesRefused"
-    assert why in refusal.text
+    refuse_by_rule(folder, why)
 
 
 def test_refuses_it_for_all_sessions_too(
@@ -70,10 +68,7 @@ def test_refuses_it_for_all_sessions_too(
 ) -> None:
     path = "a-1.data/purelib/numpy-99.dist-info/METADATA"
     index.add("a", "1", {path: NUMPY})
-    profiles = folder.path / "profiles"
-    profiles.mkdir(mode=0o755)
-    about = (folder.path / "sessions").stat()
-    os.chown(profiles, about.st_uid, about.st_gid)
+    profiles = folder.profiles()
     with pytest.raises(Refusal, match="pass as numpy 99"):
         folder.do("profile", "a", session=str(profiles))
     assert not list(profiles.rglob("current"))

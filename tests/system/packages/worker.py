@@ -124,6 +124,15 @@ class Folder:
     def session(self, token: str = "0" * 32) -> Path:
         return self.path / "sessions" / token
 
+    def profiles(self) -> Path:
+        """Return the folder of all profiles, as the gateway makes it."""
+        path = self.path / "profiles"
+        if not path.exists():
+            path.mkdir(mode=0o755)
+            about = (self.path / "sessions").stat()
+            os.chown(path, about.st_uid, about.st_gid)
+        return path
+
     def current(self, token: str = "0" * 32) -> list[str]:
         """Return what a session can import."""
         return sorted(os.listdir(self.session(token) / "current"))
@@ -226,6 +235,13 @@ def refuse(folder: Folder, *names: str, **settings: Any) -> Refusal:
     assert refused.value.text.isprintable()
     assert len(refused.value.text) <= 1000
     return refused.value
+
+
+def refuse_by_rule(folder: Folder, why: str) -> None:
+    """A rule refuses the package a; the sentence has that reason."""
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesRefused"
+    assert why in refusal.text
 
 
 def see_all(folder: Path) -> list[tuple[str, int, int, int]]:
