@@ -54,6 +54,24 @@ def test_from_the_first_cell(good: ToolGateway) -> None:
         )
 
 
+def test_a_call_is_no_output(good: ToolGateway) -> None:
+    """Gets an answer even after too much output."""
+    good.wait_server("good", "ready")
+    session = good.create("--limit", "cell_output=1M")
+    assert run(session, "tools.key(a='x' * (2 << 20), b=1)") == "'not set'\n"
+    session.exec(
+        IMPORT + "try:\n"
+        "    while True: print('x' * 999)\n"
+        "except KeyboardInterrupt:\n"
+        "    try: tools.add(a=2, b=40)\n"
+        "    except ToolError as error: found = f'{error.reason} {error}'\n"
+    )
+    assert run(session, "print(found)") == (
+        "limit add: the cell gave more output than is permitted and is "
+        "interrupted: it can call nothing any more\n"
+    )
+
+
 def test_a_session_that_was_there_before(serve: Any) -> None:
     gateway = serve(good=entry("good"))
     session = gateway.create()

@@ -76,6 +76,9 @@ bool output_limit_bounds(const frame_t *frame, size_t weight)
     case FRAME_STRUCK:
     case FRAME_YIELDED:
     case FRAME_INPUT_REQUEST:
+    case FRAME_AWAITING:
+    case FRAME_CALL: /* tool_calls.h bounds them */
+    case FRAME_UNCALL:
         return false;
     case FRAME_ERROR:
         return weight > OUTPUT_LIMIT_ERROR_MAX;

@@ -34,8 +34,8 @@ void output_limit_begin_cell(output_limit_t *self, int64_t cell);
 
 /* Returns the bytes that a frame counts. */
 size_t output_limit_weight(const frame_t *frame);
-/* Returns true if the frame, of that weight, is output; others end a request or
- * answer the gateway. */
+/* Returns true if the frame, of that weight, is output; others end a request,
+ * answer the gateway or ask it for something. */
 bool output_limit_bounds(const frame_t *frame, size_t weight);
 
 /* Returns true if the running cell is past its limit when `bytes` and

@@ -54,6 +54,13 @@ static const char *find_flaw_of_tool(const session_t *self, const char *name,
     return NULL;
 }
 
+/* Returns true if the running cell is being interrupted for its output. */
+static bool is_past_output(const session_t *self)
+{
+    return request_queue_runs_cell(self->requests)
+           && output_limit_is_over(self->limits.output);
+}
+
 /* Returns why the call cannot be made, as a word; NULL if it can. */
 static const char *find_flaw(session_t *self, const char *name,
                              size_t argument_bytes, fault_t *fault)
@@ -65,6 +72,12 @@ static const char *find_flaw(session_t *self, const char *name,
 
     if (flaw)
         return flaw;
+    if (is_past_output(self)) {
+        (void) fault_set(fault, EDQUOT,
+                         "the cell gave more output than is permitted and is "
+                         "interrupted: it can call nothing any more");
+        return "limit";
+    }
     if (tool_calls_count(self->tools.calls, argument_bytes, &limit, fault)
         < 0) {
         notify_limit(self->notify, limit.name);

@@ -3,9 +3,10 @@
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_events.h"
 
+#include "gateway/session/actor/kernel_events.h"
 #include "gateway/session/tools/host_tools.h"
 #include "gateway/session/tools/tool_recording.h"
-#include "tests/lib/session_fakes.h"
+#include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>
@@ -348,6 +349,79 @@ static void what_the_gateway_is_asked_has_limits(void **state)
     HAS("the limit tool_waiting is reached", "CALLED");
 }
 
+/* A cell that has printed more than it may, and calls all the same. */
+static void print_too_much(session_t *self)
+{
+    self->spec->limits.cell_messages = 1;
+    fake_kernel_says(FRAME_DISPLAY, fake_running(self),
+                     "{\"data\":{},\"metadata\":{}}");
+    fake_kernel_says(FRAME_DISPLAY, fake_running(self),
+                     "{\"data\":{},\"metadata\":{}}");
+    kernel_events_read(self);
+    assert_true(output_limit_is_over(self->limits.output));
+    (void) deeds_take();
+}
+
+static void says_call(session_t *self, const char *content)
+{
+    fake_kernel_says(FRAME_CALL, fake_running(self), content);
+    kernel_events_read(self);
+}
+
+static void past_the_output_limit_code_gives_up_a_call(void **state)
+{
+    session_t *self = *state;
+
+    offer(self);
+    fake_session_run(self);
+    says_call(self, "{\"call\":1,\"name\":\"t\",\"arguments\":{}}");
+    assert_non_null(waiting(self));
+    print_too_much(self);
+    fake_kernel_says(FRAME_UNCALL, fake_running(self), "{\"call\":1}");
+    kernel_events_read(self);
+    DID("kernel CALLED; audit tool_call cancelled by gateway");
+    IS("{}", "journal tool_uncall");
+    assert_null(waiting(self));
+}
+
+static void past_the_output_limit_a_call_is_refused(void **state)
+{
+    session_t *self = *state;
+
+    offer(self);
+    fake_session_run(self);
+    print_too_much(self);
+    says_call(self, "{\"call\":1,\"name\":\"t\",\"arguments\":{}}");
+    DID("kernel CALLED; audit tool_call limit by gateway");
+    HAS("{\"error\":{\"reason\":\"limit\",\"text\":\"the cell gave more output "
+        "than is permitted and is interrupted: it can call nothing any "
+        "more\"}}",
+        "CALLED");
+    says_call(self, "{\"call\":2,\"name\":\"hearth:fetch\",\"arguments\":{}}");
+    DID("kernel CALLED; audit tool_call limit by gateway");
+    assert_int_equal(fake_outside.sent, 2);
+    assert_null(waiting(self));
+    fake_session_reply(self);
+    says_call(self, "{\"call\":3,\"name\":\"t\",\"arguments\":{}}");
+    assert_int_equal(waiting(self)->number, 3);
+}
+
+static void a_call_is_no_output(void **state)
+{
+    session_t *self = *state;
+
+    offer(self);
+    self->spec->limits.cell_output = 4;
+    self->spec->limits.cell_messages = 1;
+    fake_session_run(self);
+    says_call(self, "{\"call\":1,\"name\":\"t\",\"arguments\":{\"q\":1}}");
+    says_call(self, "{\"call\":2,\"name\":\"t\",\"arguments\":{\"q\":1}}");
+    DID("");
+    assert_int_equal(waiting(self)->next->number, 2);
+    assert_int_equal(output_limit_cell_bytes(self->limits.output), 0);
+    assert_int_equal(self->clocks.output_us, 0);
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, begin, fake_session_end)
 
@@ -368,6 +442,9 @@ int main(void)
         TEST(the_gateway_itself_is_asked),
         TEST(a_recording_answers_for_what_is_there),
         TEST(what_the_gateway_is_asked_has_limits),
+        TEST(past_the_output_limit_code_gives_up_a_call),
+        TEST(past_the_output_limit_a_call_is_refused),
+        TEST(a_call_is_no_output),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
