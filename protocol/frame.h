@@ -36,6 +36,7 @@
     X(TOOLS, 16, DOWN, "")    /* the host tools that code may call */          \
     X(KEEP, 17, DOWN, "")     /* a listener came along: a keeper gets it */    \
     X(CALLED, 18, DOWN, "")   /* the answer to a CALL */                       \
+    X(LOOK, 19, DOWN, "")     /* asks which packages are imported */           \
     X(WELCOME, 32, UP, "")    /* answer to HELLO */                            \
     X(READY, 33, UP, "")      /* once in a kernel's life, its first event */   \
     X(STREAM, 34, UP, "stream")                                                \
@@ -54,7 +55,8 @@
     X(AWAITING, 47, UP, "") /* the cell awaits; comm messages are served */    \
     X(CALL, 48, UP, "")     /* code calls a host tool */                       \
     X(UNCALL, 49, UP, "")   /* code does not wait for that answer any more */  \
-    X(STRUCK, 50, UP, "")   /* Python code has got an interrupt */
+    X(STRUCK, 50, UP, "")   /* Python code has got an interrupt */             \
+    X(LOOKED, 51, UP, "")   /* the answer to LOOK */
 
 typedef enum {
 #define X(name, code, way, type) FRAME_##name = code,

@@ -230,6 +230,9 @@ class Kernel(State):
         if item[0] == _link.REHEARSE:
             self.on_rehearse()
             return
+        if item[0] == _link.LOOK:
+            self.on_look(item[2])
+            return
         try:
             if is_beside:
                 self.context.copy().run(self.serve_beside, *item)
@@ -278,6 +281,22 @@ class Kernel(State):
         try:
             if not _link.has_next():
                 self.rehearse(rehearsal.imports())
+        finally:
+            self.wake()
+
+    def on_look(self, content: bytes) -> None:
+        """Say which packages are imported in another version."""
+        asked: Content = _decode(content.decode())
+        try:
+            found = added.find_old(asked["names"])
+        except BaseException:  # of the session's own code
+            found = None
+        try:
+            outlet.emit(
+                _link.LOOKED,
+                {"look": asked["look"], "imported": found},
+                request=0,
+            )
         finally:
             self.wake()
 

@@ -132,7 +132,7 @@ static const char *const names[SESSION_COMMANDS] = {
     [SESSION_DRAIN] = "DRAIN",         [SESSION_FULL] = "FULL",
     [SESSION_FILE] = "FILE",           [SESSION_FORGET] = "FORGET",
     [SESSION_NO_START] = "NO_START",   [SESSION_END] = "END",
-    [SESSION_TOOLS] = "TOOLS",
+    [SESSION_TOOLS] = "TOOLS",         [SESSION_LOOK] = "LOOK",
 };
 
 /* " answer 5 JSON", " register PROVIDER JSON". */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "gateway/audit/audit.h"
 #include "gateway/session/actor/recovery.h"
+#include "gateway/session/core/imported.h"
 #include "gateway/session/core/loss_report.h"
 #include "gateway/session/processes/process.h"
 #include "gateway/session/tools/tool_calls.h"
@@ -129,9 +130,13 @@ static void note_answer(const session_report_t *report)
     const char *ename = text_of(report->answer, "ename");
     const char *outcome = text_of(report->answer, "outcome");
     const char *more = *ename ? ename : outcome;
+    cleanup_free char *restart = NULL;
 
     deeds_note("ANSWERED %d %s%s%s", (int) report->token,
                text_of(report->answer, "status"), *more ? " " : "", more);
+    restart = json_dumps(json_object_get(report->answer, "restart"),
+                         JSON_COMPACT | JSON_ENCODE_ANY);
+    deeds_keep("restart", text_bytes(restart ? restart : ""));
     deeds_keep("calls", text_bytes(text_of(report->answer, "calls")));
     deeds_keep("list", text_bytes(text_of(report->answer, "list")));
     deeds_keep("sentence", text_bytes(text_of(report->answer, "evalue")));
@@ -287,6 +292,7 @@ static void make_parts(session_t *self, session_spec_t *spec)
 
 static void destroy_parts(session_t *self)
 {
+    imported_clear(self);
     unlogged_replies_destroy(&self->unlogged);
     stream_merge_destroy(&self->merge);
     output_limit_destroy(&self->limits.output);

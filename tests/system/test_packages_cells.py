@@ -57,6 +57,12 @@ def test_the_next_line_imports_it(real: Gateway) -> None:
     done = session.exec("%pip uninstall -y humane")
     assert done.stdout == "removed humane 4.0\nremoved timely 1.5\n"
     assert versions(session) == {}
+    # Both are imported still, one of them in another version.
+    done = session.exec("%pip install humane==4.1")
+    assert done.stdout == (
+        "added humane 4.1\nadded timely 1.5\n"
+        "humane is imported already: restart the session to get 4.1\n"
+    )
     session.delete()
 
 

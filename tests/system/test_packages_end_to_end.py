@@ -115,10 +115,34 @@ def test_another_version_is_told(session: Session) -> None:
     assert printed(session, "import humane; print(humane.VERSION)") == "4.0"
     answer = add(session, "humane==4.1")
     assert answer["changed"] == [{"name": "humane", "from": "4.0", "to": "4.1"}]
+    assert answer["restart"] == ["humane"]
     # What is loaded stays, until the kernel is another one.
     assert printed(session, "import humane; print(humane.VERSION)") == "4.0"
     session.gateway.run("session", "restart", session.id)
     assert printed(session, "import humane; print(humane.VERSION)") == "4.1"
+    done = session.gateway.run("packages", "add", session.id, "humane==4.0")
+    assert done.stdout == (
+        "changed humane 4.1 -> 4.0\n"
+        "humane is imported already: restart the session to get 4.0\n"
+    )
+    # That one is imported.
+    done = session.gateway.run("packages", "add", session.id, "humane==4.1")
+    assert done.stdout == "changed humane 4.0 -> 4.1\n"
+
+
+def test_a_kernel_with_a_cell_is_not_waited_for(session: Session) -> None:
+    with session.client() as client:
+        cell = client.kc.execute("input()", allow_stdin=True)
+        client.kc.get_stdin_msg(timeout=DEADLINE)
+        assert add(session, "humane==4.0")["restart"] is None
+        done = session.gateway.run("packages", "add", session.id, "tooled")
+        assert done.stdout == (
+            "added tooled 1.0\n"
+            "what a cell has imported already stays as it is until a restart\n"
+        )
+        client.kc.input("")
+        client.finish(cell)
+    assert add(session, "humane==4.1")["restart"] == []
 
 
 def test_its_programs_can_be_started(session: Session) -> None:

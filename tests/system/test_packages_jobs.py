@@ -77,7 +77,7 @@ def test_what_is_printed(gateway: Packaged, session: Session) -> None:
     )
     assert add(gateway, session, "many") == (
         "added humanize 4.17.0 (import human, ize)\n"
-        "changed x 1.0 -> 1.1: restart the session if it is imported\n"
+        "changed x 1.0 -> 1.1\n"
         "removed old 0.1\n"
         "numpy 2.2.0 is there already (profile)\n"
         "note: x 1.1 was yanked\n"
@@ -100,6 +100,7 @@ def test_what_is_printed(gateway: Packaged, session: Session) -> None:
         "removed": [],
         "present": [],
         "notes": [],
+        "restart": [],
     }
 
 

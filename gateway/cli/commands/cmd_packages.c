@@ -90,10 +90,34 @@ static size_t print_changed(const json_t *reply)
     size_t i;
 
     json_array_foreach(packages, i, package)
-        printf("changed %s %s -> %s: restart the session if it is imported\n",
-               word_of(package, "name", &name), word_of(package, "from", &from),
-               word_of(package, "to", &to));
+        printf("changed %s %s -> %s\n", word_of(package, "name", &name),
+               word_of(package, "from", &from), word_of(package, "to", &to));
     return json_array_size(packages);
+}
+
+/* Prints which packages of a list have to be imported anew. */
+static void print_old(const json_t *reply, const char *list,
+                      const char *version)
+{
+    const json_t *packages = json_object_get(reply, list), *package, *old;
+    terminal_cell_t name, word;
+    size_t i, j;
+
+    json_array_foreach(packages, i, package) json_array_foreach(
+        json_object_get(reply, "restart"), j,
+        old) if (json_equal(old, json_object_get(package, "name")))
+        printf("%s is imported already: restart the session to get "
+               "%s\n",
+               word_of(package, "name", &name),
+               word_of(package, version, &word));
+}
+
+static void print_restarts(const json_t *reply)
+{
+    print_old(reply, "added", "version");
+    print_old(reply, "changed", "to");
+    if (json_is_null(json_object_get(reply, "restart")))
+        puts("what a cell has imported already stays as it is until a restart");
 }
 
 static void print_notes(const json_t *reply)
@@ -114,6 +138,7 @@ static void print_changes(const json_t *reply, const char *otherwise)
     count += print_list(reply, "present", "", " is there already (profile)");
     if (!count)
         puts(otherwise);
+    print_restarts(reply);
     print_notes(reply);
 }
 

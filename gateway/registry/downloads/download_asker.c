@@ -3,6 +3,7 @@
 
 #include "gateway/audit/audit.h"
 #include "gateway/registry/core/management_socket.h"
+#include "gateway/registry/core/pending_requests.h"
 
 struct download_asker {
     const registry_parts_t *parts; /* borrowed */
@@ -83,4 +84,15 @@ void download_asker_answer(download_asker_t *self, json_t *reply)
     }
     answer_code(self, reply);
     json_decref(reply);
+}
+
+void download_asker_pass(download_asker_t *self, const session_entry_t *entry,
+                         session_command_kind_t kind, json_t *reply)
+{
+    json_auto_t *taken = reply;
+    cleanup_free char *text = json_dumps(taken, JSON_COMPACT);
+    uint64_t token = pending_requests_add_for(self->parts->pending,
+                                              &self->request, entry->id, 0);
+
+    mailbox_line_send(entry->line, session_command_new_text(kind, token, text));
 }

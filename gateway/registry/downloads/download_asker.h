@@ -28,5 +28,9 @@ bool download_asker_is_code(const download_asker_t *self);
 /* Answers with a reply of the management protocol, which is taken. Called once.
  * The answer is dropped if no client, and no code, waits for it any more. */
 void download_asker_answer(download_asker_t *self, json_t *reply);
+/* Has the session answer a client, instead: it gets a command of that kind with
+ * the reply, which is taken, as JSON. */
+void download_asker_pass(download_asker_t *self, const session_entry_t *entry,
+                         session_command_kind_t kind, json_t *reply);
 
 #endif

@@ -35,14 +35,42 @@ struct packages_jobs {
     download_lane_t *lists;        /* owned */
 };
 
-/* Answers a job of a list. */
-static void on_listed(void *arg, download_job_t *job, json_t *reply)
+/* Answers a client. What was added or changed may be imported in another
+ * version, which the session's kernel knows. */
+static void answer_client(const packages_jobs_t *self, download_job_t *job,
+                          json_t *reply)
 {
-    (void) arg;
+    const session_entry_t *entry =
+        session_table_find(self->parts->table, job->session);
+    bool is_new = json_array_size(json_object_get(reply, "added"))
+                  || json_array_size(json_object_get(reply, "changed"));
+
+    if (is_new && entry && entry->state < SESSION_ENTRY_DRAINED) {
+        download_asker_pass(job->asker, entry, SESSION_LOOK, reply);
+        return;
+    }
+    json_object_set_new(reply, "restart", is_new ? json_null() : json_array());
     download_asker_answer(job->asker, reply);
 }
 
-/* Answers a job that changes packages. */
+/* Code in a cell sees itself what it has imported. */
+static void answer(const packages_jobs_t *self, download_job_t *job,
+                   json_t *reply)
+{
+    if (download_asker_is_code(job->asker)
+        || strcmp(download_job_text(reply, "status"), "ok") != 0)
+        download_asker_answer(job->asker, reply);
+    else
+        answer_client(self, job, reply);
+}
+
+/* Takes the answer of a job of a list. */
+static void on_listed(void *arg, download_job_t *job, json_t *reply)
+{
+    answer(arg, job, reply);
+}
+
+/* Takes the answer of a job that changes packages. */
 static void on_written(void *arg, download_job_t *job, json_t *reply)
 {
     const packages_jobs_t *self = arg;
@@ -57,7 +85,7 @@ static void on_written(void *arg, download_job_t *job, json_t *reply)
     };
 
     packages_records_note(self->parts, &about, reply);
-    download_asker_answer(job->asker, reply);
+    answer(self, job, reply);
 }
 
 packages_jobs_t *packages_jobs_new(const registry_parts_t *parts,

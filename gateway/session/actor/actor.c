@@ -18,6 +18,7 @@
 #include "gateway/session/core/escalation.h"
 #include "gateway/session/core/flow_control.h"
 #include "gateway/session/core/holding.h"
+#include "gateway/session/core/imported.h"
 #include "gateway/session/core/loss_report.h"
 #include "gateway/session/core/monitoring.h"
 #include "gateway/session/core/persist.h"
@@ -94,6 +95,7 @@ static timers_handler_t *const timer_handlers[TIMER_COUNT] = {
     [TIMER_MEMORY] = flow_control_on_memory,
     [TIMER_RESOURCES] = monitoring_on_timer,
     [TIMER_TOOLS] = host_tools_on_timer,
+    [TIMER_IMPORTED] = imported_give_up,
     [TIMER_PROCESSES] = process_control_on_timer,
     [TIMER_LATENCY] = announce_on_latency,
 };
@@ -375,6 +377,7 @@ static void session_destroy(session_t **self_p)
     tool_providers_destroy(&self->tools.providers);
     seed_runner_destroy(&self->start.seed);
     session_state_destroy(&self->state);
+    imported_clear(self);
     buffer_reset(&self->info);
     buffer_reset(&self->deletions);
     free(self->start.hindrance);

@@ -16,6 +16,7 @@
 #include "gateway/session/core/deletion.h"
 #include "gateway/session/core/escalation.h"
 #include "gateway/session/core/holding.h"
+#include "gateway/session/core/imported.h"
 #include "gateway/session/core/persist.h"
 #include "gateway/session/core/replies.h"
 #include "gateway/session/core/shutdown.h"
@@ -317,6 +318,7 @@ static void finish_drain(session_t *self)
         kernel_kill(session_kernel(self));
     kernel_link_hold(self->link, true);
     persist_now(self);
+    imported_give_up(self);
     notify_report(self->notify, SESSION_DRAINED);
     timers_end_loop(self->timers);
 }
@@ -359,6 +361,11 @@ static void on_forget(session_t *self, session_command_t *command)
         notify_report(self->notify, SESSION_REMOVED);
 }
 
+static void on_look(session_t *self, session_command_t *command)
+{
+    imported_ask(self, command->token, command->text);
+}
+
 static void on_no_start(session_t *self, session_command_t *command)
 {
     free(self->start.hindrance);
@@ -377,7 +384,7 @@ static void (*const handlers[SESSION_COMMANDS])(session_t *self,
     [SESSION_REVIVED] = on_revived,     [SESSION_DRAIN] = on_drain,
     [SESSION_FULL] = on_full,           [SESSION_FILE] = on_file,
     [SESSION_TOOLS] = on_tools,         [SESSION_FORGET] = on_forget,
-    [SESSION_NO_START] = on_no_start,
+    [SESSION_NO_START] = on_no_start,   [SESSION_LOOK] = on_look,
 };
 
 void control_take(session_t *self, session_command_t **command_p)

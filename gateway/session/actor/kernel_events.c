@@ -9,6 +9,7 @@
 #include "gateway/session/actor/receive.h"
 #include "gateway/session/core/escalation.h"
 #include "gateway/session/core/flow_control.h"
+#include "gateway/session/core/imported.h"
 #include "gateway/session/core/replies.h"
 #include "gateway/session/core/stop.h"
 #include "gateway/session/kernel/kernel_permissions.h"
@@ -184,6 +185,7 @@ static const struct {
     [FRAME_CALL] = {.handle = tool_events_on_call},
     [FRAME_UNCALL] = {.handle = tool_events_on_uncall},
     [FRAME_STRUCK] = {.handle = on_struck},
+    [FRAME_LOOKED] = {.handle = imported_on_looked},
 };
 
 static int follow(session_t *self, const frame_t *frame,
@@ -249,6 +251,7 @@ static int on_welcome(session_t *self, const frame_t *frame, fault_t *fault)
                          "WELCOME forgets events that the journal has");
     session_state_step(self->state, STATE_ON_WELCOME);
     host_tools_greet(self, content);
+    imported_greet(self, content);
     interrupt_set_reports(
         self->interrupt, jspan_is(jspan_member(content, "struck"), JSPAN_TRUE));
     /* The request that was sent before the last connection broke may not have

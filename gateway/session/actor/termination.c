@@ -9,6 +9,7 @@
 #include "gateway/session/core/announce.h"
 #include "gateway/session/core/deletion.h"
 #include "gateway/session/core/escalation.h"
+#include "gateway/session/core/imported.h"
 #include "gateway/session/core/monitoring.h"
 #include "gateway/session/core/persist.h"
 #include "gateway/session/core/replies.h"
@@ -283,6 +284,7 @@ void termination_finish(session_t *self)
     stop_end_waiting(self);
     explain(self);
     host_tools_end_all(self);
+    imported_give_up(self);
     report(self);
     kernel_link_close(self->link);
     process_control_end_all(self);

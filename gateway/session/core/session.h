@@ -32,6 +32,8 @@
 #include "gateway/session/requests/unlogged_replies.h"
 #include "protocol/czmq_cleanup.h"
 
+#include <jansson.h>
+
 /* Points in time, monotonic in ms unless they say otherwise. */
 typedef struct {
     int64_t asked_us;  /* wall clock; the last request, or what counts as one */
@@ -53,6 +55,15 @@ typedef struct {
     bool is_known;                    /* the kernel takes TOOLS and CALLED */
     buffer_t missing;                 /* of the cell (tool_missing.h) */
 } session_tools_t;
+
+/* The question to the kernel about its imports (imported.h). */
+typedef struct {
+    json_t *reply;  /* owned; for the client that waits; NULL: none does */
+    json_t *names;  /* owned; of what has changed */
+    uint64_t token; /* of the client's request */
+    int64_t number; /* of the last question */
+    bool is_known;  /* the kernel takes LOOK */
+} session_imported_t;
 
 /* The bounds of its kernel and its peers. All owned. */
 typedef struct {
@@ -92,6 +103,7 @@ typedef struct {
     loss_notice_t *losses;        /* owned; readers of the last one */
     session_start_t start;
     session_tools_t tools;
+    session_imported_t imported;
     struct recovery *recovery; /* owned; NULL unless it was taken over */
     latency_t latency;         /* of replies, until the registry has it */
     buffer_t info;      /* content of kernel_info_reply; empty until READY */

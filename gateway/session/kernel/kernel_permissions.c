@@ -267,6 +267,13 @@ static int check_struck(const content_t *content, fault_t *fault)
     return 0;
 }
 
+static int check_looked(const content_t *content, fault_t *fault)
+{
+    if (!has_number(content->object, "look"))
+        return refuse(fault, "looked: `look` must be a number");
+    return 0;
+}
+
 static int check_uncall(const content_t *content, fault_t *fault)
 {
     if (!has_number(content->object, "call"))
@@ -297,6 +304,7 @@ static const struct row {
     {FRAME_REPLY,         ALIVE,        true,  false,      FRAME_BODY_MAX, check_reply},
     {FRAME_MARKED,        ALIVE,        true,  false,      CONTENT_SMALL,  check_object},
     {FRAME_STRUCK,        ALIVE,        false, false,      CONTENT_SMALL,  check_struck},
+    {FRAME_LOOKED,        ALIVE,        false, false,      CONTENT_SMALL,  check_looked},
     {FRAME_YIELDED,       ALIVE,        true,  false,      CONTENT_SMALL,  check_object},
     {FRAME_AWAITING,      IN(BUSY),     true,  false,      CONTENT_SMALL,  check_object},
     {FRAME_CALL,          ALIVE,        false, false,      FRAME_BODY_MAX, check_call},

@@ -83,6 +83,7 @@ static void clear_command(session_command_t *self)
     case SESSION_END:
     case SESSION_FULL:
     case SESSION_FILE:
+    case SESSION_LOOK:
     case SESSION_NO_START:
         free(self->text);
         break;

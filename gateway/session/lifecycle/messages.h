@@ -39,6 +39,8 @@ typedef enum {
     SESSION_FILE,    /* text: JSON of what was done with a file of it */
     SESSION_TOOLS,   /* tools: a request of a process that answers host tools */
     SESSION_FORGET,  /* it is gone, and has to give up its ports */
+    SESSION_LOOK,    /* text: JSON, the answer to a change of packages; it is
+                        to say what the kernel has imported of them */
     SESSION_NO_START, /* text: why a fresh kernel could not start from now on;
                          "": it could */
 } session_command_kind_t;

@@ -35,6 +35,7 @@
     X(MEMORY)    /* a look at the memory that messages take */                 \
     X(RESOURCES) /* a look at the resources of the kernel */                   \
     X(TOOLS) /* a host tool has to have answered, or its provider to wait */   \
+    X(IMPORTED)  /* the kernel has to have said what it has imported */        \
     X(PROCESSES) /* a look at starts and clients of processes */               \
     X(LATENCY)   /* the registry gets the durations of replies */
 

@@ -74,6 +74,7 @@ bool output_limit_bounds(const frame_t *frame, size_t weight)
     case FRAME_READY:
     case FRAME_MARKED:
     case FRAME_STRUCK:
+    case FRAME_LOOKED:
     case FRAME_YIELDED:
     case FRAME_INPUT_REQUEST:
     case FRAME_AWAITING:

@@ -185,6 +185,7 @@ static void on_hello(link_t *self, const frame_t *hello)
     jspan_write_bool(&content, "awaiting", self->served.is_awaiting);
     jspan_write_bool(&content, "tools", true);
     jspan_write_bool(&content, "struck", true);
+    jspan_write_bool(&content, "looks", true);
     jspan_write_end(&content);
     welcome.content = buffer_bytes(&content);
     outbox_restart(self->outbox, &welcome, acked);
@@ -277,6 +278,7 @@ static void on_frame(link_t *self, const frame_t *frame)
         on_request(self, frame);
         break;
     case FRAME_REHEARSE:
+    case FRAME_LOOK:
         put_request(self, frame);
         break;
     case FRAME_MARK:

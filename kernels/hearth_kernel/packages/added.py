@@ -7,12 +7,15 @@ or removed, so that no cell sees half of them.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import sys
+from collections.abc import Iterable
 from typing import Optional
 
+from hearth_kernel.packages import imported
 from hearth_kernel.packages.names import matches, normalise
 
 VARIABLE = "HEARTH_PACKAGES"
@@ -110,12 +113,25 @@ def advise(command: str) -> str:
     )
 
 
-def look() -> None:
-    """Forget what the folder had, if it leads elsewhere than at the last look.
+def _forget() -> None:
+    """Forget what the folder had.
 
     An import that found no folder is not tried there again. One that found it
     looks only at its time, which has a coarse clock. A namespace package that
     is imported looks for its parts again after invalidate_caches() alone.
+    """
+    sys.path_importer_cache.pop(_folder, None)
+    importlib.invalidate_caches()
+    metadata = sys.modules.get("importlib.metadata")
+    if metadata is not None:  # Pythons before 3.12 leave it out
+        metadata.MetadataPathFinder().invalidate_caches()
+
+
+def look() -> None:
+    """Forget what the folder had, if it leads elsewhere than at the last look.
+
+    No cell has begun: what a finder of the session's code raises would end the
+    kernel.
     """
     global _seen
     if not _folder:
@@ -123,8 +139,15 @@ def look() -> None:
     target = _target()
     if target != _seen:
         _seen = target
-        sys.path_importer_cache.pop(_folder, None)
-        importlib.invalidate_caches()
-        metadata = sys.modules.get("importlib.metadata")
-        if metadata is not None:  # Pythons before 3.12 leave it out
-            metadata.MetadataPathFinder().invalidate_caches()
+        imported.note(_folder)
+        with contextlib.suppress(BaseException):
+            _forget()
+
+
+def find_old(names: Iterable[str]) -> Optional[list[str]]:
+    """Return the packages that are imported in another version than is there.
+
+    None if that is not known.
+    """
+    look()
+    return imported.find(_folder, names)

@@ -5,13 +5,10 @@ Nothing is fetched or installed here. What is installed is read here.
 
 from __future__ import annotations
 
-import inspect
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any, Callable
 
 from IPython.core.error import UsageError
@@ -115,30 +112,6 @@ def _show(asked: Asked, say: str) -> None:
 # ---- changes ----
 
 
-def _modules(name: str) -> Iterator[str]:
-    """Name the modules of one of the session's packages."""
-    from importlib import metadata
-
-    for one in metadata.distributions(name=name, path=[added.folder()]):
-        for file in one.files or ():
-            stem = inspect.getmodulename(file.name)
-            if stem:
-                parts = [*file.parent.parts, stem]
-                yield ".".join(parts[:-1] if stem == "__init__" else parts)
-
-
-def _is_imported(name: str) -> bool:
-    """Whether a module was imported from the package before its change."""
-    place = os.path.join(added.folder(), "")
-    for module in map(sys.modules.get, _modules(name)):
-        if isinstance(module, ModuleType):
-            # A module that loads itself when it is used is not used here.
-            file = object.__getattribute__(module, "__dict__").get("__file__")
-            if type(file) is str and file.startswith(place):
-                return True
-    return False
-
-
 def _ask(order: str, names: list[str], say: str) -> Content:
     """Wait for the gateway's answer, however long that takes."""
     try:
@@ -160,12 +133,11 @@ def _ask(order: str, names: list[str], say: str) -> Content:
 
 
 def _changes(reply: Content) -> Iterator[str]:
-    added, changed = reply.get("added", []), reply.get("changed", [])
-    for one in added:
+    for one in reply.get("added", []):
         modules = ", ".join(one.get("modules", ()))
         which = f" (import {modules})" * bool(modules)
         yield f"added {one['name']} {one['version']}{which}"
-    for one in changed:
+    for one in reply.get("changed", []):
         yield f"changed {one['name']} {one['from']} -> {one['to']}"
     for one in reply.get("removed", []):
         yield f"removed {one['name']} {one['version']}"
@@ -173,14 +145,21 @@ def _changes(reply: Content) -> Iterator[str]:
         yield f"{one['name']} {one['version']} is there already (profile)"
     for note in reply.get("notes", []):
         yield f"note: {note}"
-    fresh = {one["name"]: one["version"] for one in added}
-    fresh.update({one["name"]: one["to"] for one in changed})
-    for name, version in fresh.items():
-        if _is_imported(name):
-            yield (
-                f"{name} was imported before: restart the session to use "
-                f"{version}"
-            )
+    yield from _restarts(reply)
+
+
+def _restarts(reply: Content) -> Iterator[str]:
+    """Say what is imported in another version."""
+    fresh = {one["name"]: one["version"] for one in reply.get("added", [])}
+    fresh.update({one["name"]: one["to"] for one in reply.get("changed", [])})
+    old = added.find_old(fresh)
+    if old is None:
+        yield "what a cell has imported already stays as it is until a restart"
+    for name in old or ():
+        yield (
+            f"{name} is imported already: restart the session to get "
+            f"{fresh[name]}"
+        )
 
 
 def _kept(names: list[str], reply: Content) -> Iterator[str]:

@@ -21,6 +21,7 @@ NONE: dict[str, Any] = {
     "removed": [],
     "present": [],
     "notes": [],
+    "restart": [],
 }
 
 LIE = {**NONE, "status": "ok", "added": [{"name": "untrue", "version": "6"}]}

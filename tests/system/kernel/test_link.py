@@ -19,6 +19,7 @@ def test_events_are_counted_and_sent_again_until_acknowledged(kernel):
         "awaiting": False,
         "tools": True,
         "struck": True,
+        "looks": True,
     }
     again = [kernel.event(), kernel.event()]
     assert again == events[1:]

@@ -409,7 +409,7 @@ def test_what_was_imported_is_known(kernel, folder, module):  # noqa: F811
     assert change(kernel, folder, "2", "2") == []
     assert printed(kernel.run(f"import {module}")) == []
     assert change(kernel, folder, "3", "3") == [
-        "humanize was imported before: restart the session to use 3"
+        "humanize is imported already: restart the session to get 3"
     ]
 
 

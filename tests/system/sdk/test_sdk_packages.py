@@ -62,6 +62,7 @@ def test_packages_come_and_go(session: hearth.Session) -> None:
     assert session.packages.list() == ()
     done = session.packages.add("humane==4.0")
     assert done.added == (("humane", "4.0"), ("timely", "1.5"))
+    assert done.restart == ()
     assert done.packages == session.packages.list()
     assert [(one.name, one.is_requested) for one in done.packages] == [
         ("humane", True),
@@ -70,6 +71,7 @@ def test_packages_come_and_go(session: hearth.Session) -> None:
     assert session.run("import humane; humane.VERSION").text == "'4.0'"
     done = session.packages.add("humane==4.1")
     assert (done.added, done.changed) == ((), (("humane", "4.0", "4.1"),))
+    assert done.restart == ("humane",)
     done = session.packages.remove("humane")
     assert done.removed == (("humane", "4.1"), ("timely", "1.5"))
     assert done.packages == ()

@@ -4,6 +4,7 @@
 #include "gateway/registry/downloads/packages_jobs.h"
 
 #include "base/buffer.h"
+#include "gateway/registry/core/pending_requests.h"
 #include "tests/lib/download_fakes.h"
 #include "tests/lib/test.h"
 
@@ -34,10 +35,31 @@ static void a_job_is_answered_when_its_worker_has(void **state)
         "\"version\": \"2\"}; "
         "audit package removed by uid=7 of aa1: {\"package\": \"y\", "
         "\"version\": \"3\"}");
-    assert_string_equal(fake_said(), "aa1 NOTE");
+    /* Its session says what is imported, and answers by the token. */
+    assert_string_equal(fake_said(), "aa1 NOTE; aa1 LOOK 1");
+    ANSWERED("");
+    pending_requests_answer(download_fakes.parts->pending, 1,
+                            json_pack("{s:s}", "status", "ok"), 0);
     ANSWERED("ok");
     download_fakes_leave(0);
     DID("destroy humanize");
+}
+
+static void what_changes_nothing_needs_no_kernel(void **state)
+{
+    (void) state;
+    download_fakes_ask("aa1", "remove", "a");
+    download_fakes_answer(0, "{\"status\":\"ok\",\"removed\":[{\"name\":\"a\","
+                             "\"version\":\"3\"}]}");
+    assert_string_equal(fake_answered(),
+                        "0 {\"removed\":[{\"name\":\"a\",\"version\":"
+                        "\"3\"}],\"restart\":[],\"status\":\"ok\"}");
+    download_fakes_leave(0);
+    download_fakes_ask("aa1", "list", "");
+    download_fakes_answer(1, "{\"status\":\"ok\"}");
+    assert_string_equal(fake_answered(),
+                        "0 {\"restart\":[],\"status\":\"ok\"}");
+    download_fakes_leave(1);
 }
 
 #define RECORDED                                                               \
@@ -408,6 +430,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_job_is_answered_when_its_worker_has),
+        TEST(what_changes_nothing_needs_no_kernel),
         TEST(what_the_worker_gets),
         TEST(what_was_recorded_is_pinned),
         TEST(a_removal_is_repeated),

@@ -478,6 +478,9 @@ class PackagesChanged:
     notes: tuple[str, ...] = ()
     #: The modules of what was added, by its name, where they have another name.
     modules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Names of what was added or changed, and is imported in another version
+    #: until `session.restart()`. None if that is not known.
+    restart: Optional[tuple[str, ...]] = None
 
 
 def packages_changed(model: Mapping[str, Any]) -> PackagesChanged:
@@ -486,6 +489,7 @@ def packages_changed(model: Mapping[str, Any]) -> PackagesChanged:
             (entry["name"], entry["version"]) for entry in model.get(key, ())
         )
 
+    old = model.get("restart")  # a gateway from before has none
     return PackagesChanged(
         packages=tuple(
             Package(entry["name"], entry["version"], entry["requested"])
@@ -504,6 +508,7 @@ def packages_changed(model: Mapping[str, Any]) -> PackagesChanged:
             for entry in model.get("added", ())
             if "modules" in entry
         },
+        restart=None if old is None else tuple(old),
     )
 
 

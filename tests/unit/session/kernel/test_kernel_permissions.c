@@ -98,6 +98,8 @@ static const struct {
      "{\"name\":\"stdout\",\"text\":\"\\ud83d\"}"},
     {FRAME_MARKED, "{}", "[]"},
     {FRAME_STRUCK, "{\"taken\":false}", "{\"taken\":1}"},
+    {FRAME_LOOKED, "{\"look\":1,\"imported\":null}",
+     "{\"look\":\"1\",\"imported\":[]}"},
     {FRAME_YIELDED, "{}", "[]"},
     {FRAME_AWAITING, "{}", "[]"},
     {FRAME_CALL, "{\"call\":1,\"name\":\"t\",\"arguments\":{}}",
@@ -324,6 +326,7 @@ static const struct {
     {FRAME_REPLY, ALIVE, true, false, ANY},
     {FRAME_MARKED, ALIVE, true, false, SMALL},
     {FRAME_STRUCK, ALIVE, false, false, SMALL},
+    {FRAME_LOOKED, ALIVE, false, false, SMALL},
     {FRAME_YIELDED, ALIVE, true, false, SMALL},
     {FRAME_AWAITING, WHEN(BUSY), true, false, SMALL},
 };

@@ -39,9 +39,9 @@ static bool bounds(const frame_t *of)
 static void bounds_output_alone(void **state)
 {
     static const uint16_t free_types[] = {
-        FRAME_REPLY,    FRAME_READY,   FRAME_MARKED,
-        FRAME_STRUCK,   FRAME_YIELDED, FRAME_INPUT_REQUEST,
-        FRAME_AWAITING, FRAME_CALL,    FRAME_UNCALL,
+        FRAME_REPLY,   FRAME_READY,         FRAME_MARKED,   FRAME_STRUCK,
+        FRAME_YIELDED, FRAME_INPUT_REQUEST, FRAME_AWAITING, FRAME_CALL,
+        FRAME_UNCALL,  FRAME_LOOKED,
     };
     frame_t error = frame(FRAME_ERROR, OUTPUT_LIMIT_ERROR_MAX, 0);
     frame_t stream = frame(FRAME_STREAM, 1, 0);
