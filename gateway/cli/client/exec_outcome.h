@@ -1,4 +1,4 @@
-/* The outcome of a cell of `hearth exec`: its exit status, and what is printed. */
+/* The outcome of a cell of `hearth exec`: its exit status and what is shown. */
 #ifndef HEARTH_GATEWAY_CLI_CLIENT_EXEC_OUTCOME_H
 #define HEARTH_GATEWAY_CLI_CLIENT_EXEC_OUTCOME_H
 
