@@ -8,13 +8,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-static json_t *describe_package(const json_t *package)
+static json_t *describe(const char *what, const json_t *package)
 {
     const char *hash = text_member(package, "sha256");
 
-    return json_sprintf("package %s %s%s%s", text_member(package, "name"),
+    return json_sprintf("%s %s %s%s%s", what, text_member(package, "name"),
                         text_member(package, "version"),
                         *hash ? ", SHA-256 " : "", hash);
+}
+
+static json_t *describe_package(const json_t *package)
+{
+    return describe("package", package);
+}
+
+static json_t *describe_preinstalled(const json_t *package)
+{
+    return describe("preinstalled package", package);
 }
 
 static json_t *describe_file(const json_t *file)
@@ -49,6 +59,7 @@ json_t *downloads_text(const json_t *own)
         json_t *(*describe)(const json_t *one);
     } kinds[] = {
         {"packages", describe_package},
+        {"preinstalled", describe_preinstalled},
         {"files", describe_file},
         {"repositories", describe_repository},
     };

@@ -100,6 +100,7 @@ static json_t *describe_dependencies(const notebook_t *notebook)
         json_t *(*describe)(const json_t *one);
     } kinds[] = {
         {"packages", "sha256", "sha256", describe_package},
+        {"preinstalled", "sha256", "sha256", describe_package},
         {"files", "sha256", "sha256", describe_place},
         {"repositories", "commit", "gitCommit", describe_repository},
     };

@@ -12,12 +12,13 @@
 
 #define PACKAGES "hearth:packages" /* gateway/session/tools/tool_offer.h */
 
-const char *const downloads_members[] = {"packages", "files", "repositories",
-                                         NULL};
+const char *const downloads_members[] = {"packages", "preinstalled", "files",
+                                         "repositories", NULL};
 
 void downloads_clear(downloads_t *self)
 {
     json_decref(self->packages);
+    json_decref(self->preinstalled);
     json_decref(self->places);
     json_decref(self->calls);
     *self = (downloads_t){0};
@@ -36,26 +37,31 @@ static void copy_members(json_t *to, const json_t *from,
     }
 }
 
-/* Each answer has all packages of the session. */
-static void keep_packages(downloads_t *self, const json_t *result)
+/* Replaces a list by that of the packages. */
+static void replace(json_t **list, const json_t *packages)
 {
     static const char *const members[] = {"name", "version", "sha256", NULL};
-    const json_t *packages = json_object_get(result, "packages");
     const json_t *package;
     size_t i;
 
-    if (strcmp(text_member(result, "status"), "ok") != 0
-        || !json_is_array(packages))
+    if (!json_is_array(packages))
         return;
-    json_decref(self->packages);
-    self->packages = json_array();
+    json_decref(*list);
+    *list = json_array();
     json_array_foreach(packages, i, package)
     {
         json_t *kept = json_object();
 
         copy_members(kept, package, members);
-        json_array_append_new(self->packages, kept);
+        json_array_append_new(*list, kept);
     }
+}
+
+/* Each answer has all packages of the session. */
+static void keep_packages(downloads_t *self, const json_t *result)
+{
+    if (strcmp(text_member(result, "status"), "ok") == 0)
+        replace(&self->packages, json_object_get(result, "packages"));
 }
 
 static void on_file(downloads_t *self, const json_t *content)
@@ -125,6 +131,8 @@ void downloads_add(downloads_t *self, const journal_record_t *record,
         on_result(self, content);
     else if (strcmp(record->type, "note") == 0)
         on_note(self, content);
+    else if (strcmp(record->type, "preinstalled") == 0)
+        replace(&self->preinstalled, json_object_get(content, "packages"));
 }
 
 void downloads_write(const downloads_t *self, json_t *own)
@@ -137,6 +145,8 @@ void downloads_write(const downloads_t *self, json_t *own)
         json_object_get(place, "commit") ? repositories : files, place);
     if (json_array_size(self->packages))
         json_object_set(own, "packages", self->packages);
+    if (json_array_size(self->preinstalled))
+        json_object_set(own, "preinstalled", self->preinstalled);
     if (json_array_size(files))
         json_object_set(own, "files", files);
     if (json_array_size(repositories))

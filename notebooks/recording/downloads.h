@@ -12,9 +12,10 @@
 extern const char *const downloads_members[];
 
 typedef struct {
-    json_t *packages; /* owned; array of the last answer, or NULL */
-    json_t *places;   /* owned; path -> file or repository, or NULL */
-    json_t *calls;    /* owned; seq -> name of a call that is open, or NULL */
+    json_t *packages;     /* owned; array of the last answer, or NULL */
+    json_t *preinstalled; /* owned; array of the last kernel's, or NULL */
+    json_t *places;       /* owned; path -> file or repository, or NULL */
+    json_t *calls; /* owned; seq -> name of a call that is open, or NULL */
 } downloads_t;
 
 void downloads_clear(downloads_t *self);
@@ -23,8 +24,8 @@ void downloads_clear(downloads_t *self);
  * nothing. */
 void downloads_add(downloads_t *self, const journal_record_t *record,
                    const json_t *content);
-/* Adds `packages`, `files` and `repositories` to a notebook's metadata, each
- * only if there are any. */
+/* Adds `packages`, `preinstalled`, `files` and `repositories` to a notebook's
+ * metadata, each only if there are any. */
 void downloads_write(const downloads_t *self, json_t *own);
 
 /* Takes from a client's call what a notebook does not show: all of its URL that

@@ -291,6 +291,7 @@ static void on_state(trace_t *self, const journal_record_t *record)
     /* A kernel is launched and soon ready: one row is enough. Answers to
      * input() are the cell's. */
     if (strcmp(record->type, "launch") == 0
+        || strcmp(record->type, "preinstalled") == 0
         || strcmp(record->type, "input_reply") == 0)
         return;
     content = record_object(record->content);

@@ -35,6 +35,12 @@ profile
             index = {url}
             preinstall = humane
 """
+PREINSTALLED = {
+    "humane": "4.1",
+    "later": "1.0",
+    "timely": "1.5",
+    "tooled": "1.0",
+}
 RESTART = {"restart": True}
 OTHER = """
 profile
@@ -192,6 +198,15 @@ def test_every_session_has_them(session: Session) -> None:
     assert printed(session, "!tooled; python -m tooled; echo $?").endswith("0")
     done = session.gateway.run("run", session.id, "--", "tooled")
     assert done.stdout == "tooled runs\n", done
+
+
+def test_the_recording_lists_them(
+    gateway: Gateway, session: Session, index: FakeIndex
+) -> None:
+    listed = session.notebook()["metadata"]["hearth"]["preinstalled"]
+    assert {one["name"]: one["version"] for one in listed} == PREINSTALLED
+    hashes = {one.sha256 for all_ in index.releases.values() for one in all_}
+    assert {one["sha256"] for one in listed} <= hashes
 
 
 def test_only_what_preload_names_is_warm(session: Session) -> None:
@@ -595,6 +610,36 @@ def test_a_reload_changes_them(place: Path, index: FakeIndex) -> None:
         assert not has(new, "tooled")
         wait_for(lambda: len(environments(place)) == 1, "what is used alone")
         new.delete()
+
+
+def test_a_replay_says_that_others_are_there(
+    place: Path, index: FakeIndex, tmp_path: Path
+) -> None:
+    with gateway_of(place, index, "humane<5", "tooled") as gateway:
+        gateway.start()
+        session = gateway.create()
+        assert printed(session, "print(1)") == "1"
+        notebook = tmp_path / "then.ipynb"
+        notebook.write_text(json.dumps(session.notebook()))
+        session.delete()
+        same = gateway.run("notebook", "replay", str(notebook))
+        assert (same.returncode, "then:" in same.stdout) == (0, False)
+        write(gateway, index, "humane<4.1", "tooled")
+        gateway.run("gateway", "reload")
+        said = "preinstalled then: humane 4.1; now: humane 4.0"
+        done = gateway.run("notebook", "replay", str(notebook))
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout.splitlines()
+        told = gateway.json("notebook", "replay", "--json", str(notebook))
+        assert told["preinstalled"] == said
+        revived = gateway.run("session", "revive", session.id)
+        assert said in revived.stdout.splitlines(), revived.stderr
+        # Its recording has now what it has by now.
+        listed = session.notebook()["metadata"]["hearth"]["preinstalled"]
+        assert {"4.0"} == {
+            one["version"] for one in listed if one["name"] == "humane"
+        }
+        session.delete()
 
 
 def test_none_any_more(place: Path, index: FakeIndex) -> None:

@@ -36,9 +36,10 @@ static void print_replay(const replay_session_t *self,
 
     if (self->is_json) {
         json_auto_t *document =
-            json_pack("{s:s?, s:O, s:O, s:I, s:I, s:I, s:I, s:I}", "session",
-                      is_kept ? id : NULL, "cells", self->cells, "missing",
-                      self->missing, "same", (json_int_t) summary->same,
+            json_pack("{s:s?, s:O, s:O, s:s*, s:I, s:I, s:I, s:I, s:I}",
+                      "session", is_kept ? id : NULL, "cells", self->cells,
+                      "missing", self->missing, "preinstalled",
+                      self->preinstalled, "same", (json_int_t) summary->same,
                       "different", (json_int_t) summary->different,
                       "not_recorded", (json_int_t) summary->unrecorded,
                       "skipped", (json_int_t) summary->skipped,
@@ -87,9 +88,11 @@ static gateway_exit_t begin(replay_session_t *self,
     status = replay_session_create(self, arguments, notebook, name);
     if (status == GATEWAY_EXIT_OK)
         status = replay_session_answer_tools(self, notebook);
-    return status == GATEWAY_EXIT_OK
-               ? replay_session_connect(self, client, false)
-               : status;
+    if (status == GATEWAY_EXIT_OK)
+        status = replay_session_connect(self, client, false);
+    if (status == GATEWAY_EXIT_OK)
+        replay_session_compare_preinstalled(self, arguments, notebook);
+    return status;
 }
 
 static gateway_exit_t run_all(replay_session_t *self,

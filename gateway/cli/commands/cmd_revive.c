@@ -70,7 +70,8 @@ static gateway_exit_t read_recording(revive_t *self,
 
 /* ---- running the cells ---- */
 
-static gateway_exit_t start_session(revive_t *self)
+static gateway_exit_t start_session(revive_t *self,
+                                    const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
     gateway_exit_t status =
@@ -84,9 +85,12 @@ static gateway_exit_t start_session(revive_t *self)
         return status;
     self->session_run.session = json_incref(json_object_get(reply, "session"));
     status = replay_session_answer_tools(&self->session_run, &self->notebook);
-    return status == GATEWAY_EXIT_OK
-               ? replay_session_connect(&self->session_run, CLIENT, true)
-               : status;
+    if (status == GATEWAY_EXIT_OK)
+        status = replay_session_connect(&self->session_run, CLIENT, true);
+    if (status == GATEWAY_EXIT_OK)
+        replay_session_compare_preinstalled(&self->session_run, arguments,
+                                            &self->notebook);
+    return status;
 }
 
 static bool on_step(replay_step_t *step, void *arg)
@@ -160,7 +164,7 @@ static int revive(const arguments_t *arguments)
     revival_report_init(&self.report);
     self.session_run.is_json = arguments_has(arguments, "json");
     if ((status = read_recording(&self, arguments)) != GATEWAY_EXIT_OK
-        || (status = start_session(&self)) != GATEWAY_EXIT_OK)
+        || (status = start_session(&self, arguments)) != GATEWAY_EXIT_OK)
         return status;
     r = run_cells(&self, arguments, &fault);
     replay_session_release_tools(&self.session_run);
@@ -170,6 +174,9 @@ static int revive(const arguments_t *arguments)
         r == 0 && !replay_session_is_interrupted() && !self.report.is_damaged;
     report = revival_report_make(&self.report, self.recorded.id, &self.plan,
                                  self.session_run.missing);
+    if (self.session_run.preinstalled)
+        json_object_set_new(report, "preinstalled",
+                            json_string(self.session_run.preinstalled));
     return print_outcome(&self, report);
 }
 

@@ -8,6 +8,7 @@
 #include "gateway/cli/client/session_creation.h"
 #include "gateway/cli/core/prompt_input.h"
 #include "gateway/cli/core/terminal.h"
+#include "gateway/cli/recordings/preinstalled_change.h"
 #include "gateway/cli/recordings/recordings.h"
 #include "notebooks/comparison/compare.h"
 #include "protocol/jspan.h"
@@ -22,10 +23,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEXT_WIDTH   50  /* of a cell's first line */
-#define WHY_WIDTH    400 /* columns of a difference */
-#define PROMPT_WIDTH 200
-#define CLEAR_LINE   "\r\033[K"
+#define TEXT_WIDTH         50  /* of a cell's first line */
+#define WHY_WIDTH          400 /* columns of a difference */
+#define PROMPT_WIDTH       200
+#define PREINSTALLED_WIDTH 2000
+#define CLEAR_LINE         "\r\033[K"
 
 static volatile sig_atomic_t interrupted;
 
@@ -40,6 +42,7 @@ void replay_session_clear(replay_session_t *self)
     json_decref(self->cells);
     cell_runner_destroy(&self->runner);
     json_decref(self->session);
+    free(self->preinstalled);
     management_client_destroy(&self->management);
 }
 
@@ -400,6 +403,30 @@ gateway_exit_t replay_session_read(const arguments_t *arguments,
     if (notebook_read(name, ret_notebook, &fault) < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     return GATEWAY_EXIT_OK;
+}
+
+static const json_t *find_preinstalled(const notebook_t *notebook)
+{
+    return json_object_get(json_object_get(notebook->metadata, "hearth"),
+                           "preinstalled");
+}
+
+void replay_session_compare_preinstalled(replay_session_t *self,
+                                         const arguments_t *arguments,
+                                         const notebook_t *notebook)
+{
+    cleanup_notebook notebook_t now = {0};
+
+    /* The session's own recording has what its kernel was launched with. */
+    if (!json_array_size(find_preinstalled(notebook))
+        || replay_session_read(arguments, member_text(self->session, "id"),
+                               &now)
+               != GATEWAY_EXIT_OK)
+        return;
+    self->preinstalled = preinstalled_change(find_preinstalled(notebook),
+                                             find_preinstalled(&now));
+    if (self->preinstalled && !self->is_json)
+        puts(terminal_cell(self->preinstalled, PREINSTALLED_WIDTH));
 }
 
 /* ---- while it runs ---- */

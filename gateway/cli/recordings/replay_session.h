@@ -14,6 +14,8 @@ typedef struct {
     cell_runner_t *runner;           /* owned */
     json_t *cells;       /* owned; a row for each cell, for --json */
     json_t *missing;     /* owned; what cannot be had from outside, likewise */
+    char *preinstalled;  /* owned; how the profile's packages differ from the
+                            recorded ones; NULL: they do not */
     bool is_json;        /* only the JSON document is printed */
     bool has_tools;      /* the session answers from recorded calls */
     bool has_seed;       /* the session has run the recording's seed */
@@ -32,6 +34,11 @@ gateway_exit_t replay_session_create(replay_session_t *self,
 /* Connects to self->session. */
 gateway_exit_t replay_session_connect(replay_session_t *self,
                                       const char *client, bool is_revival);
+/* Prints how the packages that the profile has preinstalled differ from the
+ * recorded ones, if they do. The session has a kernel. */
+void replay_session_compare_preinstalled(replay_session_t *self,
+                                         const arguments_t *arguments,
+                                         const notebook_t *notebook);
 /* Has the session answer calls of host tools from the notebook's recorded ones,
  * if it has any. Prints what failed. */
 gateway_exit_t replay_session_answer_tools(replay_session_t *self,

@@ -38,6 +38,7 @@ void session_entry_destroy(session_entry_t **entry_p)
         return;
     mailbox_line_destroy(&entry->line);
     free(entry->launch.preinstalled);
+    free(entry->launch.preinstalled_contents);
     free(entry->runtime_folder);
     free(entry->workspace);
     free(entry->name);

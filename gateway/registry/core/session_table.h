@@ -38,6 +38,8 @@ typedef struct {
     struct session_entry *next; /* borrowed; in the slot's list */
     char *preinstalled; /* owned; the folder of its profile's packages that its
                            kernel has, or NULL */
+    char *preinstalled_contents; /* owned; JSON text of what is in it; NULL: it
+                                    is not known */
 } session_launch_t;
 
 /* One session. Read by the whole registry; `state`, `is_pooled` and the links

@@ -36,6 +36,23 @@ static bool is_refusal(const char *ename)
            || strcmp(ename, "PackagesConflict") == 0;
 }
 
+/* Returns the text of a session's record of the packages, to be freed. */
+static char *write_contents(const json_t *reply)
+{
+    json_auto_t *contents = json_pack("{s:[]}", "packages");
+    const json_t *package;
+    size_t i;
+
+    json_array_foreach(json_object_get(reply, "packages"), i, package)
+        json_array_append_new(
+            json_object_get(contents, "packages"),
+            json_pack("{s:O,s:O,s:O*}", "name",
+                      json_object_get(package, "name"), "version",
+                      json_object_get(package, "version"), "sha256",
+                      json_object_get(package, "sha256")));
+    return json_dumps(contents, JSON_COMPACT);
+}
+
 static void on_answered(void *arg, download_job_t *job, json_t *reply)
 {
     preinstall_t *self = arg;
@@ -44,9 +61,10 @@ static void on_answered(void *arg, download_job_t *job, json_t *reply)
     const char *environment = download_job_text(owned, "environment");
     cleanup_free char *path = mem_format(
         "%s/%s", download_job_text(job->content, "session"), environment);
+    cleanup_free char *contents = write_contents(owned);
 
     if (*environment)
-        launcher_prepared(launcher, job->profile, path);
+        launcher_prepared(launcher, job->profile, path, contents);
     else
         launcher_unprepared(launcher, job->profile,
                             download_job_text(owned, "evalue"),

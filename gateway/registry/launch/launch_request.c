@@ -99,6 +99,7 @@ static void announce(const session_entry_t *entry, int status_fd,
         .packages =
             launch->packages ? mem_text(entry->profile->packages.shown) : NULL,
         .preinstalled = mem_text(entry->launch.preinstalled),
+        .preinstalled_contents = mem_text(entry->launch.preinstalled_contents),
     };
     mailbox_line_send(entry->line, command);
 }

@@ -65,6 +65,9 @@ static int launch(launcher_t *self, session_entry_t *entry, fault_t *fault)
     free(entry->launch.preinstalled);
     entry->launch.preinstalled =
         mem_text(preparation_folder(state->preparation));
+    free(entry->launch.preinstalled_contents);
+    entry->launch.preinstalled_contents =
+        mem_text(preparation_contents(state->preparation));
     r = launch_request_send(&needs, state->zygote, entry, self->counter, fault);
     /* Handles the end of a zygote. Its last message is still to be read, and
      * decides over the launches under way. */
@@ -408,14 +411,14 @@ void launcher_look(launcher_t *self)
 }
 
 void launcher_prepared(launcher_t *self, const profile_t *profile,
-                       const char *folder)
+                       const char *folder, const char *contents)
 {
     profile_state_t *state = find_state(self, profile);
 
     if (!preparation_is_running(state->preparation)
         || session_table_is_closing(self->needs.table))
         return;
-    preparation_on_folder(state->preparation, folder);
+    preparation_on_folder(state->preparation, folder, contents);
     log_notice("profile=%s preinstalled=%s", profile->name, folder);
     start_zygote(state);
     tell_all(state);

@@ -60,9 +60,9 @@ void launcher_forget(launcher_t *self, session_entry_t *entry);
  */
 void launcher_look(launcher_t *self);
 /* Takes the folder of the profile's preinstalled packages, and starts its
- * zygote. */
+ * zygote. `contents` is what its sessions record of them, or NULL. */
 void launcher_prepared(launcher_t *self, const profile_t *profile,
-                       const char *folder);
+                       const char *folder, const char *contents);
 /* Takes why there are none: the profile has no sessions. `is_refused`: it would
  * be refused again. */
 void launcher_unprepared(launcher_t *self, const profile_t *profile,

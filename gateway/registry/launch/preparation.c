@@ -10,6 +10,7 @@ struct preparation {
     const profile_t *profile; /* borrowed */
     char *asked;              /* owned; the packages at the last start */
     char *folder;             /* owned; NULL: it is not known */
+    char *contents;           /* owned; JSON text of its packages, or NULL */
     bool is_running;
     bool is_vain; /* the last answer was no folder */
 };
@@ -40,6 +41,7 @@ void preparation_destroy(preparation_t **self_p)
     if (!self)
         return;
     free(self->folder);
+    free(self->contents);
     free(self->asked);
     free(self);
     *self_p = NULL;
@@ -59,10 +61,13 @@ bool preparation_is_running(const preparation_t *self)
     return self->is_running;
 }
 
-void preparation_on_folder(preparation_t *self, const char *folder)
+void preparation_on_folder(preparation_t *self, const char *folder,
+                           const char *contents)
 {
     free(self->folder);
+    free(self->contents);
     self->folder = mem_text(folder);
+    self->contents = mem_text(contents);
     self->is_running = false;
 }
 
@@ -77,10 +82,16 @@ const char *preparation_folder(const preparation_t *self)
     return self->folder;
 }
 
+const char *preparation_contents(const preparation_t *self)
+{
+    return self->contents;
+}
+
 void preparation_forget(preparation_t *self)
 {
     free(self->folder);
-    self->folder = NULL;
+    free(self->contents);
+    self->folder = self->contents = NULL;
     self->is_running = false;
 }
 

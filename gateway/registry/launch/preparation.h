@@ -19,11 +19,15 @@ void preparation_destroy(preparation_t **self_p);
 bool preparation_start(preparation_t *self);
 /* Returns true while the answer is outstanding. */
 bool preparation_is_running(const preparation_t *self);
-/* Takes the answer: their folder, or that they cannot be had. */
-void preparation_on_folder(preparation_t *self, const char *folder);
+/* Takes the answer: their folder, or that they cannot be had. `contents` is
+ * what is in it, as a recording has it; NULL: that is not known. */
+void preparation_on_folder(preparation_t *self, const char *folder,
+                           const char *contents);
 void preparation_on_fault(preparation_t *self);
 /* Returns their folder, borrowed; NULL if it is not known, or there is none. */
 const char *preparation_folder(const preparation_t *self);
+/* Returns its contents, borrowed; NULL if they are not known. */
+const char *preparation_contents(const preparation_t *self);
 /* Forgets the folder, and the answer that is outstanding. */
 void preparation_forget(preparation_t *self);
 /* Returns true if the last answer was that they cannot be had. */

@@ -47,6 +47,17 @@ static void on_attach(session_t *self, session_command_t *command)
     announce_session(self, command->token);
 }
 
+/* Records what the profile has from the index. The kernel starts without that
+ * record, too. */
+static void note_preinstalled(const session_t *self, const char *contents)
+{
+    fault_t fault;
+
+    if (publisher_note(self->publisher, "preinstalled", 0, contents, &fault)
+        < 0)
+        log_warning("session=%s preinstalled: %s", self->spec->id, fault.text);
+}
+
 /* Clients can connect already: their data waits for the kernel. */
 static void on_launching(session_t *self, session_command_t *command)
 {
@@ -60,6 +71,8 @@ static void on_launching(session_t *self, session_command_t *command)
     spec->packages.shown = take_ptr(launching->packages);
     free(spec->process.preinstalled);
     spec->process.preinstalled = take_ptr(launching->preinstalled);
+    if (launching->preinstalled_contents)
+        note_preinstalled(self, launching->preinstalled_contents);
     launch_begin(self, take_fd(&launching->status_fd),
                  launching->group ? launching->group : "");
 }

@@ -55,6 +55,7 @@ static void clear_command(session_command_t *self)
         free(self->launching.group);
         free(self->launching.packages);
         free(self->launching.preinstalled);
+        free(self->launching.preinstalled_contents);
         break;
     case SESSION_LAUNCHED:
         if (self->launched.pidfd >= 0)

@@ -56,6 +56,8 @@ typedef struct {
                        is shown, or NULL */
     char *preinstalled; /* owned; the folder of the profile's packages that the
                            kernel has, or NULL */
+    char *preinstalled_contents; /* owned; JSON text of what is in it, or
+                                    NULL */
 } session_launching_t;
 
 typedef struct {

@@ -501,6 +501,11 @@ static void what_came_from_outside_is_listed(void **state)
     recorded_append(journal, JOURNAL_STATE, 0, "tool_result", RESULT("no"));
     recorded_append(journal, JOURNAL_STATE, 0, "file", CLONE_RECORD);
     recorded_append(journal, JOURNAL_STATE, 0, "file", PART_RECORD);
+    recorded_append(journal, JOURNAL_STATE, 0, "preinstalled",
+                    "{\"packages\":[{\"name\":\"z\",\"version\":\"1\"}]}");
+    recorded_append(journal, JOURNAL_STATE, 0, "preinstalled",
+                    "{\"packages\":[{\"name\":\"p\",\"version\":\"2\","
+                    "\"sha256\":\"" SHA "\"}]}");
     recorded_append(journal, JOURNAL_REPLY, 1, "execute_reply",
                     "{\"status\":\"ok\"}");
     /* A revival noted what it could not have. */
@@ -512,6 +517,11 @@ static void what_came_from_outside_is_listed(void **state)
                       JSON_SORT_KEYS | JSON_COMPACT);
     assert_string_equal(text, "[{\"name\":\"a\",\"version\":\"1\"},{\"name\":"
                               "\"b\",\"version\":\"2\"}]");
+    free(text);
+    text = json_dumps(json_object_get(own, "preinstalled"),
+                      JSON_SORT_KEYS | JSON_COMPACT);
+    assert_string_equal(text, "[{\"name\":\"p\",\"sha256\":\"" SHA
+                              "\",\"version\":\"2\"}]");
     assert_int_equal(json_array_size(json_object_get(own, "files")), 1);
     json_auto_t *places = json_pack("[O,O]", json_object_get(own, "files"),
                                     json_object_get(own, "repositories"));

@@ -46,10 +46,11 @@ static void a_zygote_waits_for_the_packages_of_its_profile(void **state)
     assert_string_equal(describe_state(), "warming");
     entry = rig_launch("a");
     SAID("");
-    launcher_prepared(rig_launcher, &fake_profile, "/k/1");
+    launcher_prepared(rig_launcher, &fake_profile, "/k/1", "{}");
     assert_int_equal(rig_zygote.starts, 1);
     assert_string_equal(rig_zygote.preinstalled, "/k/1");
     assert_string_equal(entry->launch.preinstalled, "/k/1");
+    assert_string_equal(entry->launch.preinstalled_contents, "{}");
     assert_string_equal(launcher_preinstalled(rig_launcher, &fake_profile),
                         "/k/1");
     assert_int_equal(rig_packages.told, 1);
@@ -84,7 +85,7 @@ static void a_refusal_of_packages_fails_launches(void **state)
     rig_fire_timer();
     assert_int_equal(rig_packages.asked, 2);
     assert_null(launcher_lacks_packages(rig_launcher, &fake_profile));
-    launcher_prepared(rig_launcher, &fake_profile, "/k/1");
+    launcher_prepared(rig_launcher, &fake_profile, "/k/1", NULL);
     assert_int_equal(rig_zygote.starts, 1);
 }
 
@@ -109,7 +110,7 @@ static void a_reload_asks_for_other_packages(void **state)
     (void) state;
     want(list_a);
     rig_make();
-    launcher_prepared(rig_launcher, &fake_profile, "/k/1");
+    launcher_prepared(rig_launcher, &fake_profile, "/k/1", NULL);
     rig_warm();
     launcher_reload(rig_launcher);
     assert_int_equal(rig_packages.asked, 1);
@@ -121,7 +122,7 @@ static void a_reload_asks_for_other_packages(void **state)
     assert_int_equal(rig_zygote.ends, 1);
     assert_null(launcher_preinstalled(rig_launcher, &fake_profile));
     SAID("a AGAIN; a NO_START");
-    launcher_prepared(rig_launcher, &fake_profile, "/l/1");
+    launcher_prepared(rig_launcher, &fake_profile, "/l/1", NULL);
     assert_string_equal(rig_zygote.preinstalled, "/l/1");
     want(list_none);
     launcher_reload(rig_launcher);
@@ -135,7 +136,7 @@ static void a_reload_asks_for_other_packages(void **state)
     launcher_reload(rig_launcher);
     want(list_none);
     launcher_reload(rig_launcher);
-    launcher_prepared(rig_launcher, &fake_profile, "/late/1");
+    launcher_prepared(rig_launcher, &fake_profile, "/late/1", NULL);
     assert_string_equal(rig_zygote.preinstalled, "none");
 }
 
@@ -155,13 +156,13 @@ static void a_change_on_disk_asks_again(void **state)
     (void) state;
     want(list_a);
     rig_make();
-    launcher_prepared(rig_launcher, &fake_profile, "/k/1");
+    launcher_prepared(rig_launcher, &fake_profile, "/k/1", NULL);
     rig_warm();
     rig_zygote.change = ZYGOTE_CHANGED;
     launcher_look(rig_launcher);
     launcher_look(rig_launcher);
     assert_int_equal(rig_packages.asked, 2);
-    launcher_prepared(rig_launcher, &fake_profile, "/l/1");
+    launcher_prepared(rig_launcher, &fake_profile, "/l/1", NULL);
     assert_string_equal(rig_zygote.preinstalled, "/l/1");
 }
 
@@ -170,13 +171,13 @@ static void packages_that_were_removed_are_asked_for_again(void **state)
     (void) state;
     want(list_a);
     rig_make();
-    launcher_prepared(rig_launcher, &fake_profile, "/k/1");
+    launcher_prepared(rig_launcher, &fake_profile, "/k/1", NULL);
     rig_warm();
     launcher_look(rig_launcher);
     assert_int_equal(rig_packages.asked, 2);
     assert_int_equal(rig_loop.renewals, 1);
     assert_int_equal(rig_zygote.ends, 1);
-    launcher_prepared(rig_launcher, &fake_profile, "/");
+    launcher_prepared(rig_launcher, &fake_profile, "/", NULL);
     rig_warm();
     launcher_look(rig_launcher);
     assert_int_equal(rig_packages.asked, 2);
@@ -190,7 +191,7 @@ static void a_zygote_that_says_why_it_ends_asks_again(void **state)
     (void) state;
     want(list_a);
     rig_make();
-    launcher_prepared(rig_launcher, &fake_profile, "/k/1");
+    launcher_prepared(rig_launcher, &fake_profile, "/k/1", NULL);
     reported.is_explained = true;
     rig_says(ZYGOTE_GONE, reported);
     rig_fire_timer();
@@ -225,7 +226,7 @@ static void sessions_know_whether_a_kernel_could_start(void **state)
     told("a NO_START", "profile python3 cannot start: packages/preinstall: no");
     rig_fire_timer();
     told("a NO_START", made);
-    launcher_prepared(rig_launcher, &fake_profile, "/");
+    launcher_prepared(rig_launcher, &fake_profile, "/", NULL);
     told("a NO_START", "");
     /* There is nothing to report. */
     launcher_tell(rig_launcher, entry);
@@ -251,7 +252,7 @@ static void a_gateway_that_stops_takes_no_packages(void **state)
     want(list_a);
     rig_make();
     session_table_close(rig_table);
-    launcher_prepared(rig_launcher, &fake_profile, "/k/1");
+    launcher_prepared(rig_launcher, &fake_profile, "/k/1", NULL);
     launcher_unprepared(rig_launcher, &fake_profile, "stops", false);
     assert_int_equal(rig_zygote.starts, 0);
     assert_int_equal(rig_packages.told, 0);

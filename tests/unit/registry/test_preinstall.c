@@ -20,7 +20,7 @@ static const char *known;  /* the profile's folder, as the launcher has it */
 static bool has_no_folder; /* none can be made */
 
 void __wrap_launcher_prepared(launcher_t *self, const profile_t *profile,
-                              const char *folder);
+                              const char *folder, const char *contents);
 void __wrap_launcher_unprepared(launcher_t *self, const profile_t *profile,
                                 const char *fault, bool is_refused);
 const char *__wrap_launcher_preinstalled(const launcher_t *self,
@@ -32,11 +32,11 @@ void __wrap_packages_folder_sweep(packages_folder_t *self,
                                   void *arg);
 
 void __wrap_launcher_prepared(launcher_t *self, const profile_t *profile,
-                              const char *folder)
+                              const char *folder, const char *contents)
 {
     (void) self;
     assert_ptr_equal(profile, &fake_profile);
-    deeds_note("prepared %s", folder);
+    deeds_note("prepared %s %s", folder, contents);
 }
 
 void __wrap_launcher_unprepared(launcher_t *self, const profile_t *profile,
@@ -123,9 +123,14 @@ static void the_launcher_gets_the_answer(void **state)
     assert_string_equal(json_string_value(json_object_get(job, "index")),
                         "https://index/simple/");
     assert_null(json_object_get(job, "preinstalled"));
-    download_fakes_answer(0,
-                          "{\"status\":\"ok\",\"environment\":\"" KEY "/1\"}");
-    DID("prepared " PLACE "/" KEY "/1");
+    download_fakes_answer(0, "{\"status\":\"ok\",\"environment\":\"" KEY
+                             "/1\",\"packages\":[{\"name\":\"a\",\"version\":"
+                             "\"1\",\"requested\":true,\"sha256\":\"ab\"},"
+                             "{\"name\":\"b\",\"version\":\"2\",\"requested\":"
+                             "false}]}");
+    DID("prepared " PLACE "/" KEY
+        "/1 {\"packages\":[{\"name\":\"a\",\"version\":\"1\",\"sha256\":"
+        "\"ab\"},{\"name\":\"b\",\"version\":\"2\"}]}");
     download_fakes_leave(0);
     DID("destroy humanize>=4");
 }
@@ -169,7 +174,7 @@ static void another_request_replaces_the_first(void **state)
     DID("destroy humanize>=4");
     download_fakes_answer(1,
                           "{\"status\":\"ok\",\"environment\":\"" KEY "/2\"}");
-    DID("prepared " PLACE "/" KEY "/2");
+    DID("prepared " PLACE "/" KEY "/2 {\"packages\":[]}");
     download_fakes_leave(1);
 }
 

@@ -31,7 +31,7 @@ static void they_are_asked_for_once(void **state)
     assert_true(preparation_start(self));
     assert_true(preparation_is_running(self));
     assert_null(preparation_folder(self));
-    preparation_on_folder(self, "/k/1");
+    preparation_on_folder(self, "/k/1", NULL);
     assert_false(preparation_is_running(self));
     assert_false(preparation_is_outdated(self));
     assert_string_equal(preparation_folder(self), "/k/1");
@@ -57,7 +57,7 @@ static void another_list_is_outdated(void **state)
     preparation_t *self = *state;
 
     (void) preparation_start(self);
-    preparation_on_folder(self, "/k/1");
+    preparation_on_folder(self, "/k/1", NULL);
     profile.packages.preinstall = second;
     assert_true(preparation_is_outdated(self));
     preparation_forget(self);

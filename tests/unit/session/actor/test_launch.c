@@ -64,6 +64,17 @@ static void a_launch_says_which_packages_the_kernel_sees(void **state)
     assert_null(self->spec->packages.shown);
 }
 
+static void a_launch_records_what_the_profile_has(void **state)
+{
+    session_t *self = *state;
+    session_command_t *made = session_command_new(SESSION_LAUNCHING, 0);
+
+    made->launching.preinstalled_contents = mem_text("{\"packages\":[]}");
+    take(self, made);
+    assert_string_equal(deeds_content("journal preinstalled"),
+                        "{\"packages\":[]}");
+}
+
 /* Until it is handed out, no client has it. */
 static void a_member_of_the_pool_ends_with_the_gateway(void **state)
 {
@@ -204,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_launch_connects_before_there_is_a_process),
         TEST(a_launch_says_which_packages_the_kernel_sees),
+        TEST(a_launch_records_what_the_profile_has),
         TEST(a_member_of_the_pool_ends_with_the_gateway),
         TEST(a_fresh_python_has_more_time),
         TEST(a_kernel_that_is_ready_is_not_late),

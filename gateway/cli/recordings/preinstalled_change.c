@@ -1,0 +1,82 @@
+/* See preinstalled_change.h. */
+#include "gateway/cli/recordings/preinstalled_change.h"
+
+#include "base/buffer.h"
+#include "notebooks/formats/output_list.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define HASH_SHOWN 8 /* digits, where only the file is another */
+
+static const json_t *find(const json_t *list, const char *name)
+{
+    const json_t *package;
+    size_t i;
+
+    json_array_foreach(list, i, package)
+    {
+        if (strcmp(text_member(package, "name"), name) == 0)
+            return package;
+    }
+    return NULL;
+}
+
+static bool is_same(const json_t *one, const json_t *other, const char *member)
+{
+    return strcmp(text_member(one, member), text_member(other, member)) == 0;
+}
+
+/* Returns true if both have a hash, and these differ. */
+static bool is_other_file(const json_t *one, const json_t *other)
+{
+    return *text_member(one, "sha256") && *text_member(other, "sha256")
+           && !is_same(one, other, "sha256");
+}
+
+/* Writes the packages of a list that the other one has not. */
+static void describe(const json_t *list, const json_t *others, buffer_t *out)
+{
+    const json_t *package;
+    size_t count = 0, i;
+
+    json_array_foreach(list, i, package)
+    {
+        const json_t *other = find(others, text_member(package, "name"));
+        bool is_version = other && is_same(package, other, "version");
+
+        if (is_version && !is_other_file(package, other))
+            continue;
+        if (++count > PREINSTALLED_SHOWN)
+            continue;
+        buffer_format(out, "%s%s %s", count > 1 ? ", " : "",
+                      text_member(package, "name"),
+                      text_member(package, "version"));
+        if (is_version)
+            buffer_format(out, " (SHA-256 %.*s…)", HASH_SHOWN,
+                          text_member(package, "sha256"));
+    }
+    if (count > PREINSTALLED_SHOWN)
+        buffer_format(out, " and %zu more", count - PREINSTALLED_SHOWN);
+    if (!count)
+        buffer_text(out, "none of these");
+}
+
+char *preinstalled_change(const json_t *then, const json_t *now)
+{
+    static const char same[] =
+        "preinstalled then: none of these; now: none of these";
+    buffer_t text = BUFFER_EMPTY;
+
+    if (!json_array_size(then))
+        return NULL;
+    buffer_text(&text, "preinstalled then: ");
+    describe(then, now, &text);
+    buffer_text(&text, "; now: ");
+    describe(now, then, &text);
+    buffer_append(&text, "", 1);
+    if (strcmp((const char *) text.data, same) != 0)
+        return (char *) text.data;
+    buffer_clear(&text);
+    return NULL;
+}
