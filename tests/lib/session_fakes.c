@@ -198,7 +198,8 @@ int __wrap_verification_check(pid_t pid, const verification_t *expected,
 int __wrap_journal_append(journal_t *self, journal_record_t *record,
                           fault_t *fault)
 {
-    if (fake_outside.is_journal_lost)
+    if (fake_outside.is_journal_lost
+        || (fake_outside.is_reply_lost && record->kind == JOURNAL_REPLY))
         return fault_set(fault, ENOSPC, "no space left");
     if (record->kind == JOURNAL_STATE) {
         cleanup_free char *type = mem_format("journal %s", record->type);

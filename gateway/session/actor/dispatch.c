@@ -249,8 +249,8 @@ bool dispatch_aborts(const request_t *running, jspan_t status)
 
 /* Replaces KeyboardInterrupt by the limit's sentence; a cell that has caught
  * the interrupt gets a remark. */
-static int explain_limit(session_t *self, const request_t *request,
-                         jspan_t *content, buffer_t *out, fault_t *fault)
+static int explain_limit(session_t *self, request_t *request, jspan_t *content,
+                         buffer_t *out, fault_t *fault)
 {
     cell_limit_t limit = interrupt_limit(self->interrupt);
 
@@ -294,6 +294,8 @@ static void record_reply(session_t *self, const request_t *request,
     cell_cost_t cost = resource_monitor_cost(self->limits.monitor);
 
     revive_note_reply(self->start.revival, request);
+    if (request->is_execute)
+        buffer_clear(&self->tools.missing);
     if (!request->is_answered)
         publisher_turn(self->publisher, "idle", request);
     if (request->is_execute && !request->is_seed)
@@ -344,14 +346,16 @@ int dispatch_finish(session_t *self, const frame_t *frame, jspan_t content,
         metadata =
             tool_missing_extend(&self->tools.missing, metadata, &outside);
     }
-    r = explain_limit(self, request, &reply, &limited, fault);
-    if (r < 0)
-        return r;
     metadata = revive_extend(self->start.revival, request, metadata, &extended);
-    r = publisher_reply(self->publisher, request, frame->seq, metadata,
-                        (bytes_t){reply.text, reply.size}, fault);
-    if (r < 0)
+    r = explain_limit(self, request, &reply, &limited, fault);
+    if (r == 0)
+        r = publisher_reply(self->publisher, request, frame->seq, metadata,
+                            (bytes_t){reply.text, reply.size}, fault);
+    if (r < 0) {
+        /* The kernel repeats it, and it has to be the same then. */
+        request_queue_set_next_count(self->requests, cell);
         return r;
+    }
     record_reply(self, request, frame->metadata, reply, cell);
     end_turn(self, reply, aborts);
     return 0;

@@ -105,7 +105,7 @@ static void stop_cell(session_t *self)
         mem_format("%s: it is interrupted, and its further output is left out",
                    output_limit_text(self->limits.output));
 
-    replies_remark(self, request_queue_running(self->requests), remark);
+    (void) replies_remark(self, request_queue_running(self->requests), remark);
     announce_limit(self, end_reason_name(END_REASON_OUTPUT),
                    output_limit_max(self->limits.output));
     escalation_begin_for_limit(self, CELL_LIMIT_OUTPUT);

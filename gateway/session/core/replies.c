@@ -245,7 +245,7 @@ void replies_write_limit(const session_t *self, const request_t *request,
                       evalue, out);
 }
 
-void replies_remark(session_t *self, const request_t *request,
+bool replies_remark(session_t *self, const request_t *request,
                     const char *remark)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
@@ -259,16 +259,19 @@ void replies_remark(session_t *self, const request_t *request,
 
     message_write_stream(&content, "stderr", text);
     event.content = buffer_bytes(&content);
-    if (publisher_event(self->publisher, &event, &fault) < 0)
-        log_warning("session=%s stream: %s", self->spec->id, fault.text);
+    if (publisher_event(self->publisher, &event, &fault) == 0)
+        return true;
+    log_warning("session=%s stream: %s", self->spec->id, fault.text);
+    return false;
 }
 
-void replies_remark_limit(session_t *self, const request_t *request)
+void replies_remark_limit(session_t *self, request_t *request)
 {
     cleanup_free char *remark =
         mem_format("the cell ran past its time limit of %g s and was "
                    "interrupted, which it caught",
                    (double) replies_cell_limit(self, request) / 1000);
 
-    replies_remark(self, request, remark);
+    if (!request->is_remarked)
+        request->is_remarked = replies_remark(self, request, remark);
 }

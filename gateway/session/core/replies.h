@@ -37,11 +37,12 @@ const char *replies_limit_error(const session_t *self);
 /* Appends the error reply of a cell that has reached a limit. */
 void replies_write_limit(const session_t *self, const request_t *request,
                          buffer_t *out);
-/* Writes a line on the cell's standard error; plain text without quotes. */
-void replies_remark(session_t *self, const request_t *request,
+/* Writes a line on the cell's standard error; plain text without quotes.
+ * Returns false if the journal does not have it. */
+bool replies_remark(session_t *self, const request_t *request,
                     const char *remark);
-/* Writes there that the cell ran past its time limit, and has caught the
+/* Writes there, once, that the cell ran past its time limit, and has caught the
  * interrupt. */
-void replies_remark_limit(session_t *self, const request_t *request);
+void replies_remark_limit(session_t *self, request_t *request);
 
 #endif

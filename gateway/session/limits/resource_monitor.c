@@ -33,7 +33,8 @@ struct resource_monitor {
     uint64_t cell_cpu_us;     /* of the group, when it began */
     bool has_own_peak;        /* the group's peak is the cell's */
     bool is_measured;         /* the last cell, from its begin to its end */
-    uint64_t took_us;         /* that cell: its processor time ... */
+    int64_t took_ms;          /* that cell: its duration, ... */
+    uint64_t took_us;         /* its processor time ... */
     uint64_t took_peak;       /* ... and its most bytes */
 };
 
@@ -346,23 +347,30 @@ void resource_monitor_cell_begin(resource_monitor_t *self, int64_t now_ms)
     cgroup_cost(self->group, &self->cell_cpu_us, NULL);
 }
 
+static void measure(resource_monitor_t *self, int64_t now_ms)
+{
+    uint64_t cpu_us;
+
+    cgroup_cost(self->group, &cpu_us, &self->took_peak);
+    self->took_us = cpu_us - self->cell_cpu_us;
+    self->took_ms = now_ms - self->cell_begun_ms;
+    self->cell_begun_ms = 0;
+    self->is_measured = true;
+}
+
 bytes_t resource_monitor_cell_end(resource_monitor_t *self, bytes_t metadata,
                                   int64_t now_ms, buffer_t *out)
 {
-    uint64_t cpu_us, peak;
     cleanup_buffer buffer_t members = BUFFER_EMPTY;
 
-    if (!self->group || !self->cell_begun_ms)
+    if (self->group && self->cell_begun_ms)
+        measure(self, now_ms);
+    if (!self->is_measured)
         return metadata;
-    cgroup_cost(self->group, &cpu_us, &peak);
-    self->took_us = cpu_us - self->cell_cpu_us;
-    self->took_peak = peak;
-    self->is_measured = true;
-    jspan_write_integer(&members, "duration_ms", now_ms - self->cell_begun_ms);
+    jspan_write_integer(&members, "duration_ms", self->took_ms);
     jspan_write_count(&members, "cpu_ms", self->took_us / 1000);
     if (self->has_own_peak)
-        jspan_write_count(&members, "peak_memory_kib", peak / 1024);
-    self->cell_begun_ms = 0;
+        jspan_write_count(&members, "peak_memory_kib", self->took_peak / 1024);
     if (!reply_metadata_add(metadata, buffer_bytes(&members), out))
         return metadata;
     return buffer_bytes(out);

@@ -92,7 +92,7 @@ void resource_monitor_rest(resource_monitor_t *self);
 void resource_monitor_expect_cell(resource_monitor_t *self);
 void resource_monitor_cell_begin(resource_monitor_t *self, int64_t now_ms);
 /* Returns the reply's metadata with the cell's cost, built in `out`, or
- * unchanged. */
+ * unchanged. For a repeated reply the cost is that of the first. */
 bytes_t resource_monitor_cell_end(resource_monitor_t *self, bytes_t metadata,
                                   int64_t now_ms, buffer_t *out);
 /* Returns the cost of the last cell. */

@@ -37,6 +37,7 @@ typedef struct request {
     int64_t came_us;       /* monotonic; 0: not from a client of this gateway */
     int64_t begun_us; /* wall clock, if an earlier gateway began it; or 0 */
     bool is_answered; /* the client has its reply; the kernel still works */
+    bool is_remarked; /* the journal has that it ran past its time limit */
 } request_t;
 
 /* Returns a request; `message` is taken. */

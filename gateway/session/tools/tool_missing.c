@@ -27,7 +27,8 @@ void tool_missing_note(buffer_t *missing, bytes_t recorded, bytes_t result)
         missing->size = before;
 }
 
-bytes_t tool_missing_extend(buffer_t *missing, bytes_t metadata, buffer_t *out)
+bytes_t tool_missing_extend(const buffer_t *missing, bytes_t metadata,
+                            buffer_t *out)
 {
     cleanup_buffer buffer_t member = BUFFER_EMPTY;
     bool is_added;
@@ -37,7 +38,6 @@ bytes_t tool_missing_extend(buffer_t *missing, bytes_t metadata, buffer_t *out)
     jspan_write_array(&member, "missing");
     buffer_append(&member, missing->data, missing->size);
     jspan_write_end_array(&member);
-    buffer_clear(missing);
     is_added = reply_metadata_add(metadata, buffer_bytes(&member), out);
     return is_added ? buffer_bytes(out) : metadata;
 }

@@ -11,8 +11,9 @@
 /* Notes why a call failed that had not failed when it was recorded; `recorded`
  * and `result` are checked JSON. `missing` is a list, "" at first. */
 void tool_missing_note(buffer_t *missing, bytes_t recorded, bytes_t result);
-/* Returns the metadata with the list, which is cleared, as `missing` of
- * `hearth`; the same metadata if the list is empty. `out` gets the text. */
-bytes_t tool_missing_extend(buffer_t *missing, bytes_t metadata, buffer_t *out);
+/* Returns the metadata with the list as `missing` of `hearth`; the same
+ * metadata if the list is empty. `out` gets the text. */
+bytes_t tool_missing_extend(const buffer_t *missing, bytes_t metadata,
+                            buffer_t *out);
 
 #endif

@@ -5,9 +5,11 @@
 #include "gateway/session/actor/kernel_events.h"
 #include "gateway/session/actor/receive.h"
 #include "gateway/session/core/replies.h"
+#include "gateway/session/tools/tool_missing.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define DID(text)     assert_string_equal(deeds_take(), text)
@@ -161,6 +163,63 @@ static void a_cell_that_catches_the_interrupt_gets_a_remark(void **state)
     DID("iopub stream; shell execute_reply ok; iopub idle; "
         "audit cell_end ok by client=me");
     HAS("which it caught]\\n", "stream");
+}
+
+/* Has the kernel say the reply of the running cell, which is its event 1. */
+static int finish(session_t *self)
+{
+    static const char content[] = "{\"status\":\"ok\"}";
+    frame_t frame = {
+        .type = FRAME_REPLY,
+        .request = fake_running(self),
+        .seq = 1,
+        .content = text_bytes(content),
+        .metadata = text_bytes("{\"next_count\":2,\"hearth\":{\"limits\":[{"
+                               "\"limit\":\"open_files\",\"used\":257,"
+                               "\"max\":256}]}}"),
+    };
+    jspan_t object;
+    fault_t fault;
+
+    assert_int_equal(jspan_check(content, strlen(content), &object, &fault), 0);
+    return dispatch_finish(self, &frame, object, false, &fault);
+}
+
+static void a_reply_that_is_not_journaled_is_the_same_again(void **state)
+{
+    session_t *self = *state;
+
+    send_cell(self);
+    tool_missing_note(&self->tools.missing, text_bytes("{\"status\":\"ok\"}"),
+                      text_bytes("{\"status\":\"error\",\"evalue\":\"gone\"}"));
+    (void) deeds_take();
+    fake_outside.is_journal_lost = true;
+    assert_int_equal(finish(self), -ENOSPC);
+    assert_int_equal(finish(self), -ENOSPC);
+    DID("");
+    assert_int_equal(request_queue_next_count(self->requests), 1);
+    fake_outside.is_journal_lost = false;
+    assert_int_equal(finish(self), 0);
+    HAS("\"missing\":[\"gone\"]", "reply metadata");
+    HAS("\"limit\":\"open_files\",\"max\":256,\"used\":257,\"cell\":1",
+        "journal limit");
+    assert_int_equal(request_queue_next_count(self->requests), 2);
+    assert_int_equal(self->tools.missing.size, 0);
+}
+
+static void a_remark_is_not_repeated_with_its_reply(void **state)
+{
+    session_t *self = *state;
+
+    send_cell(self);
+    dispatch_on_cell_limit(self);
+    (void) deeds_take();
+    fake_outside.is_reply_lost = true;
+    assert_int_equal(finish(self), -ENOSPC);
+    DID("iopub stream");
+    fake_outside.is_reply_lost = false;
+    assert_int_equal(finish(self), 0);
+    assert_null(strstr(deeds_take(), "iopub stream"));
 }
 
 static void the_limit_waits_until_the_kernel_is_heard(void **state)
@@ -428,6 +487,8 @@ int main(void)
         TEST(stop_on_error_false_aborts_nothing),
         TEST(a_cell_past_its_time_is_interrupted),
         TEST(a_cell_that_catches_the_interrupt_gets_a_remark),
+        TEST(a_reply_that_is_not_journaled_is_the_same_again),
+        TEST(a_remark_is_not_repeated_with_its_reply),
         TEST(the_limit_waits_until_the_kernel_is_heard),
         TEST(a_stopping_gateway_starts_no_request),
         TEST(no_request_starts_while_replies_are_not_taken),
