@@ -81,6 +81,25 @@ static void a_file_is_made_in_steps(void **state)
     assert_int_equal(size_of("slow"), 2 * COPIES_STEP + 1);
 }
 
+/* No number of it fits 32 bits. What is between is a hole, here and there. */
+static void a_file_of_more_than_4_gib_is_whole(void **state)
+{
+    const off_t size = (INT64_C(4) << 30) + 4321;
+    cleanup_fd int placed = -1;
+    int file = file_of(4, 'n');
+    char end[4] = "";
+
+    (void) state;
+    assert_int_equal(pwrite(file, "end", 3, size - 3), 3);
+    files_rig_place(false, 5, file, "{\"path\":\"large\"}");
+    files_rig_finish();
+    assert_non_null(strstr(deeds_take(), "placed 5: {\"size\": 4294971617"));
+    assert_int_equal(size_of("large"), size);
+    placed = open(in_workspace("large"), O_RDONLY | O_CLOEXEC);
+    assert_int_equal(pread(placed, end, 3, size - 3), 3);
+    assert_string_equal(end, "end");
+}
+
 /* A file of several pieces replaces another one whole or not at all. */
 static void a_file_that_is_given_up_half_way(void **state)
 {
@@ -288,6 +307,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(name, files_rig_begin, files_rig_end)
         TEST(a_file_comes_with_its_folders),
         TEST(a_file_is_made_in_steps),
+        TEST(a_file_of_more_than_4_gib_is_whole),
         TEST(a_file_that_is_given_up_half_way),
         TEST(another_copy_is_not_given_up),
         TEST(the_end_of_the_thread_leaves_nothing),
