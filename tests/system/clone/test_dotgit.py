@@ -238,7 +238,8 @@ def test_a_report_is_read_strictly() -> None:
     good = {"commit": COMMIT, "branch": "a/b", "head": ""}
     assert parse_head(good) == Head(COMMIT, "a/b", "")
     assert parse_head({**good, "commit": LONG}).digits == 64
-    for wrong in (None, [], "x"):
+    no_reports: tuple[object, ...] = (None, [], "x")
+    for wrong in no_reports:
         with pytest.raises(Failed, match="no report"):
             parse_head(wrong)
     for name in ("branch", "head"):

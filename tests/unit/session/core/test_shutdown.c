@@ -179,6 +179,60 @@ static void a_launchers_kernel_is_not_restarted(void **state)
     assert_int_equal(session_state_sequel(self->state), SEQUEL_NONE);
 }
 
+/* The restart is under way already, by request or after a limit. */
+static void a_restart_takes_the_place_of_none(void **state)
+{
+    session_t *self = *state;
+
+    shutdown_begin(self, true);
+    (void) deeds_take();
+    shutdown_begin(self, true);
+    assert_int_equal(journal_last_seq(self->journal), 1);
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_RESTART);
+}
+
+/* The launch failed, and would have been repeated. */
+static void an_end_while_a_launch_is_repeated_is_an_end_on_request(void **state)
+{
+    session_t *self = *state;
+
+    stop_begin(self, END_REASON_MEMORY, "no memory");
+    session_state_step(self->state, STATE_ON_REPEAT);
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_REPEAT);
+    shutdown_begin(self, false);
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_CANCELLED);
+    assert_int_equal(self->cause.reason, END_REASON_DELETED);
+    assert_string_equal(self->cause.detail, "ended on request");
+}
+
+/* The kernel is killed once, and not given more time by each request. */
+static void an_end_at_once_does_not_wait_anew(void **state)
+{
+    session_t *self = *state;
+
+    shutdown_at_once(self, "its process, pid 7, has ended");
+    DID("kill");
+    shutdown_at_once(self, "its process, pid 7, has ended");
+    DID("");
+    timers_stop(self->timers, TIMER_STOP);
+    shutdown_at_once(self, "its process, pid 7, has ended");
+    DID("kill");
+}
+
+/* A kernel that was asked to leave is killed. */
+static void an_end_at_once_waits_for_no_answer(void **state)
+{
+    session_t *self = *state;
+
+    shutdown_begin(self, false);
+    (void) deeds_take();
+    assert_true(timers_is_running(self->timers, TIMER_LEAVE));
+    shutdown_at_once(self, "its process, pid 7, has ended");
+    DID("kill");
+    assert_true(timers_is_running(self->timers, TIMER_STOP));
+    assert_false(timers_is_running(self->timers, TIMER_LEAVE));
+}
+
 static void an_end_that_another_gateway_began_goes_on(void **state)
 {
     session_t *self = *state;
@@ -222,6 +276,10 @@ int main(void)
         TEST(a_session_without_a_kernel_ends_too),
         TEST(the_end_is_noted_unless_it_is_pooled),
         TEST(a_launchers_kernel_is_not_restarted),
+        TEST(a_restart_takes_the_place_of_none),
+        TEST(an_end_while_a_launch_is_repeated_is_an_end_on_request),
+        TEST(an_end_at_once_does_not_wait_anew),
+        TEST(an_end_at_once_waits_for_no_answer),
         TEST(an_end_that_another_gateway_began_goes_on),
         TEST(an_end_without_a_process_is_awaited),
     };
