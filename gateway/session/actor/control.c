@@ -416,5 +416,6 @@ int control_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
     if (!command)
         return -1; /* the registry ends the thread */
     control_take(arg, &command);
+    receive_after_command(arg);
     return 0;
 }

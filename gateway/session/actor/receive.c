@@ -185,14 +185,10 @@ static bool is_for_next_kernel(const session_t *self, const request_t *request)
                   == 0;
 }
 
-static void on_request(session_t *self, const char *frontend, channel_t channel,
-                       message_t **message_p)
+static void serve(session_t *self, request_t **request_p)
 {
-    cleanup_request request_t *request =
-        request_new(request_queue_number(self->requests), channel, message_p);
+    cleanup_request request_t *request = take_ptr(*request_p);
 
-    snprintf(request->frontend, sizeof request->frontend, "%s", frontend);
-    request->came_us = clock_monotonic_us();
     if (holding_end_if_over(self) && is_for_next_kernel(self, request)) {
         return;
     } else if (session_state_is(self->state, PHASE_GONE)) {
@@ -206,6 +202,32 @@ static void on_request(session_t *self, const char *frontend, channel_t channel,
     } else {
         local_replies_give(self, request);
     }
+}
+
+/* Returns true if the request has to wait for a command of the registry. A
+ * client may send a request because of an answer that the registry gave after
+ * that command: the note of a fetch precedes the cell that reads the file. What
+ * the gateway answers on control, such as an interrupt, does not wait. */
+static bool has_to_wait(const session_t *self, const request_t *request)
+{
+    return (request->channel == CHANNEL_SHELL || request->frame_type)
+           && notify_has_command(self->notify);
+}
+
+/* While a request waits, no other one is received: they keep their order. */
+static void on_request(session_t *self, const char *frontend, channel_t channel,
+                       message_t **message_p)
+{
+    cleanup_request request_t *request =
+        request_new(request_queue_number(self->requests), channel, message_p);
+
+    snprintf(request->frontend, sizeof request->frontend, "%s", frontend);
+    request->came_us = clock_monotonic_us();
+    /* Asked now: what was sent before the request is there. */
+    if (has_to_wait(self, request))
+        self->early = take_ptr(request);
+    else
+        serve(self, &request);
 }
 
 /* Journals an answer to input(): it belongs to the recording. A password is not
@@ -264,7 +286,7 @@ static void take_port(session_t *self, channel_t channel, int most)
 {
     message_t *message;
 
-    while (most-- > 0) {
+    while (most-- > 0 && !self->early) {
         if (!flow_control_may_take(self)) {
             channels_leave(self->channels, channel);
             return;
@@ -294,7 +316,7 @@ static bool take_frontend(session_t *self, zsock_t *socket, int most)
     const char *frontend;
     channel_t channel;
 
-    while (most-- > 0)
+    while (most-- > 0 && !self->early)
         switch (frontends_next(self->frontends, socket, &frontend, &channel,
                                &message)) {
         case FRONTENDS_NOTHING:
@@ -313,7 +335,7 @@ static bool take_frontend(session_t *self, zsock_t *socket, int most)
     return true;
 }
 
-void receive_take_all(session_t *self)
+void receive_take_more(session_t *self)
 {
     zsock_t *socket;
     size_t i = 0;
@@ -323,14 +345,29 @@ void receive_take_all(session_t *self)
         i += take_frontend(self, socket, BATCH_MAX * 16) ? 1 : 0;
 }
 
-/* Requests wait for the loop's next turn if the registry has sent a command. A
- * client may send a request because of an answer that the registry gave after
- * that command: the note of a fetch precedes the cell that reads the file.
- * Control and stdin do not wait: an interrupt must act while the registry sends
- * many commands, and an answer to input() belongs to a cell that runs. */
-static bool has_to_wait(const session_t *self)
+static void serve_early(session_t *self)
 {
-    return notify_has_command(self->notify);
+    if (self->early)
+        serve(self, &self->early);
+}
+
+void receive_take_all(session_t *self)
+{
+    int most = BATCH_MAX * 16;
+
+    do {
+        serve_early(self);
+        receive_take_more(self);
+    } while (self->early && most-- > 0);
+    serve_early(self);
+}
+
+void receive_after_command(session_t *self)
+{
+    if (!self->early || notify_has_command(self->notify))
+        return;
+    serve_early(self);
+    dispatch_settle(self);
 }
 
 int receive_on_shell(zloop_t *loop, zsock_t *socket, void *arg)
@@ -339,8 +376,6 @@ int receive_on_shell(zloop_t *loop, zsock_t *socket, void *arg)
 
     (void) loop;
     (void) socket;
-    if (has_to_wait(self))
-        return 0;
     take_port(self, CHANNEL_SHELL, BATCH_MAX);
     dispatch_settle(self);
     return 0;
@@ -376,8 +411,6 @@ int receive_on_frontend(zloop_t *loop, zsock_t *socket, void *arg)
     session_t *self = arg;
 
     (void) loop;
-    if (has_to_wait(self))
-        return 0;
     (void) take_frontend(self, socket, BATCH_MAX);
     dispatch_settle(self);
     return 0;

@@ -90,7 +90,7 @@ void subscribers_on_new(void *session)
      * requested meanwhile were sent before. */
     if (!session_state_is(self->state, PHASE_GONE)
         && !session_state_is_held(self->state)) {
-        receive_take_all(self);
+        receive_take_more(self);
         dispatch_settle(self);
         persist_now(self);
     }

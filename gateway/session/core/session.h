@@ -81,19 +81,21 @@ typedef struct {
 } session_start_t;
 
 typedef struct {
-    zloop_t *loop;               /* owned */
-    timers_t *timers;            /* owned */
-    session_spec_t *spec;        /* owned */
-    session_state_t *state;      /* owned */
-    holder_t *holder;            /* owned */
-    end_cause_t cause;           /* of the end that is under way or over */
-    notify_t *notify;            /* owned; the line to the registry */
-    channels_t *channels;        /* owned; NULL before they are bound */
-    frontends_t *frontends;      /* owned */
-    journal_t *journal;          /* owned */
-    publisher_t *publisher;      /* owned */
-    kernel_link_t *link;         /* owned */
-    request_queue_t *requests;   /* owned */
+    zloop_t *loop;             /* owned */
+    timers_t *timers;          /* owned */
+    session_spec_t *spec;      /* owned */
+    session_state_t *state;    /* owned */
+    holder_t *holder;          /* owned */
+    end_cause_t cause;         /* of the end that is under way or over */
+    notify_t *notify;          /* owned; the line to the registry */
+    channels_t *channels;      /* owned; NULL before they are bound */
+    frontends_t *frontends;    /* owned */
+    journal_t *journal;        /* owned */
+    publisher_t *publisher;    /* owned */
+    kernel_link_t *link;       /* owned */
+    request_queue_t *requests; /* owned */
+    request_t *early;          /* owned; came before a command was handled that
+                                  was sent before it; or NULL */
     struct processes *processes; /* owned; beside the kernel */
     interrupt_t *interrupt;      /* owned */
     session_limits_t limits;

@@ -191,13 +191,23 @@ static void a_command_comes_before_later_requests(void **state)
     fake_frontend_sends(CHANNEL_SHELL, "m2", "execute_request",
                         "{\"code\":\"2\"}");
     receive_on_frontend(NULL, NULL, self);
+    receive_take_more(self);
+    receive_after_command(self); /* another one is there */
     DID("");
     assert_int_equal(journal_last_seq(self->journal), 0);
     has_command = false;
-    receive_on_shell(NULL, NULL, self);
-    assert_non_null(request_queue_running(self->requests));
+    receive_after_command(self);
+    assert_true(request_queue_runs_cell(self->requests));
+    has_command = true;
     receive_on_frontend(NULL, NULL, self);
+    assert_int_equal(request_queue_size(self->requests), 0);
+    receive_take_all(self); /* a cell has failed, and aborts it */
     assert_int_equal(request_queue_size(self->requests), 1);
+    send_control(self, "m3", "kernel_info_request", "{}"); /* does not wait */
+    HAS("\"status\":\"ok\"", "kernel_info_reply");
+    send_control(self, "m4", "execute_request", "{\"code\":\"1\"}");
+    assert_int_equal(request_queue_size(self->requests), 1);
+    has_command = false;
 }
 
 static void a_session_that_is_gone_says_why(void **state)
