@@ -23,7 +23,7 @@ struct kernel_link {
     int status_fd;      /* owned; faults of the launch come from it; -1: none */
     uint64_t seq;       /* the last event in the journal */
     uint64_t acked_seq; /* the last that was acknowledged */
-    size_t unacked_bytes; /* journaled since */
+    size_t unacked_bytes; /* journaled or dropped since an ACK was sent */
 };
 
 kernel_link_t *kernel_link_new(zloop_t *loop, const kernel_link_ops_t *ops,
@@ -301,6 +301,9 @@ int kernel_link_send(kernel_link_t *self, const frame_t *frame, fault_t *fault)
 {
     int r = kernel_send(self->kernel, frame, fault);
 
+    /* An acknowledgement that was not urgent goes along. */
+    if (r == 0 && self->acked_seq == self->seq)
+        self->unacked_bytes = 0;
     mind(self);
     return r;
 }

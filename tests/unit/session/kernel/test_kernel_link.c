@@ -376,6 +376,7 @@ static void acknowledges_new_events(void **state)
 static void many_bytes_are_acknowledged_at_once(void **state)
 {
     kernel_link_t *self = *state;
+    fault_t fault;
 
     open_link(self);
     kernel_link_note_dropped(self, 1 << 19);
@@ -385,9 +386,17 @@ static void many_bytes_are_acknowledged_at_once(void **state)
     kernel_link_note(self, 5, 1);
     kernel_link_acknowledge(self);
     assert_true(fake.is_urgent);
-    kernel_link_note(self, 6, 1);
+    kernel_link_note(self, 6, 1 << 20);
     kernel_link_acknowledge(self);
     assert_false(fake.is_urgent);
+    assert_int_equal(kernel_link_send(self, &(frame_t){0}, &fault), 0);
+    kernel_link_note(self, 7, 1);
+    kernel_link_acknowledge(self);
+    assert_false(fake.is_urgent);
+    kernel_link_note(self, 8, 1 << 20);
+    assert_int_equal(kernel_link_send(self, &(frame_t){0}, &fault), 0);
+    kernel_link_acknowledge(self); /* it did not */
+    assert_true(fake.is_urgent);
 }
 
 static void a_failed_acknowledgement_is_repeated(void **state)
