@@ -30,7 +30,7 @@ PYTHON_SECONDS = 300  # tests in Python wait for longer
 
 
 class Modes:
-    """The owners and modes of the folders above a path, and of /tmp."""
+    """The owners and modes of paths and of the folders above them."""
 
     def __init__(self, *paths: Path) -> None:
         folders = {folder for path in paths for folder in (path, *path.parents)}
@@ -74,7 +74,7 @@ class Copy:
         self.temporary = folder / "outer" / "temporary"
         self.modes = Modes(
             *(Path("/tmp"), Path("/var/tmp"), Path(tempfile.gettempdir())),
-            *(ROOT, folder),
+            *(Path("/proc"), Path("/dev/shm"), ROOT, folder),
         )
         shutil.copytree(
             ROOT,
