@@ -122,15 +122,30 @@ static bool is_encoded(jspan_t key)
     return false;
 }
 
-static int check_bundle(const content_t *content, fault_t *fault)
+typedef struct {
+    jspan_t data, metadata, transient, execution_count;
+} display_t;
+
+/* Finds a display's members in one pass, since its pictures may be large. */
+static display_t find_display(jspan_t content)
 {
-    jspan_t bundle = jspan_member(content->object, "data");
+    static const char *const keys[] = {"data", "metadata", "transient",
+                                       "execution_count", NULL};
+    jspan_t found[4];
+
+    jspan_members(content, keys, found);
+    return (display_t){found[0], found[1], found[2], found[3]};
+}
+
+static int check_data(const display_t *display, fault_t *fault)
+{
+    jspan_t bundle = display->data;
     jspan_t key, value;
     size_t cursor = 0;
 
     if (!jspan_is(bundle, JSPAN_OBJECT))
         return refuse(fault, "display: `data` must be an object");
-    if (!has(content->object, "metadata", JSPAN_OBJECT))
+    if (!jspan_is(display->metadata, JSPAN_OBJECT))
         return refuse(fault, "display: `metadata` must be an object");
     while (jspan_each(bundle, &cursor, &key, &value)) {
         if (!is_mime_type(key))
@@ -142,23 +157,31 @@ static int check_bundle(const content_t *content, fault_t *fault)
     return 0;
 }
 
+static int check_bundle(const content_t *content, fault_t *fault)
+{
+    display_t display = find_display(content->object);
+
+    return check_data(&display, fault);
+}
+
 static int check_update(const content_t *content, fault_t *fault)
 {
-    if (!has(jspan_member(content->object, "transient"), "display_id",
-             JSPAN_STRING))
+    display_t display = find_display(content->object);
+
+    if (!has(display.transient, "display_id", JSPAN_STRING))
         return refuse(fault, "update: `transient.display_id` must be a string");
-    return check_bundle(content, fault);
+    return check_data(&display, fault);
 }
 
 static int check_result(const content_t *content, fault_t *fault)
 {
+    display_t display = find_display(content->object);
     int64_t count;
 
-    if (!jspan_to_integer(jspan_member(content->object, "execution_count"),
-                          &count))
+    if (!jspan_to_integer(display.execution_count, &count))
         return refuse(fault, "result: `execution_count` must be an integer "
                              "of 64 bits");
-    return check_bundle(content, fault);
+    return check_data(&display, fault);
 }
 
 static int check_error(const content_t *content, fault_t *fault)
