@@ -2,6 +2,7 @@
  * or refuses them with a reason. */
 #include "gateway/session/actor/receive.h"
 
+#include "gateway/session/actor/control.h"
 #include "gateway/session/actor/kernel_events.h"
 #include "gateway/session/actor/termination.h"
 #include "tests/lib/session_fakes.h"
@@ -196,7 +197,8 @@ static void a_command_comes_before_later_requests(void **state)
     DID("");
     assert_int_equal(journal_last_seq(self->journal), 0);
     has_command = false;
-    receive_after_command(self);
+    fake_outside.command = session_command_new(SESSION_SHOW, 5);
+    control_on_pipe(NULL, NULL, self);
     assert_true(request_queue_runs_cell(self->requests));
     has_command = true;
     receive_on_frontend(NULL, NULL, self);
