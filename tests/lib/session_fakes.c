@@ -321,7 +321,7 @@ static void destroy_parts(session_t *self)
     journal_destroy(&self->journal);
     recovery_destroy(&self->recovery);
     buffer_reset(&self->info);
-    buffer_reset(&self->deletions);
+    buffer_reset(&self->unanswered.deletions);
     free(self->start.hindrance);
 }
 

@@ -380,7 +380,7 @@ static void session_destroy(session_t **self_p)
     session_state_destroy(&self->state);
     imported_clear(self);
     buffer_reset(&self->info);
-    buffer_reset(&self->deletions);
+    buffer_reset(&self->unanswered.deletions);
     free(self->start.hindrance);
     session_spec_destroy(&self->spec);
     free(self);

@@ -10,7 +10,7 @@
 
 void deletion_await(session_t *self, uint64_t token)
 {
-    buffer_append(&self->deletions, &token, sizeof token);
+    buffer_append(&self->unanswered.deletions, &token, sizeof token);
     timers_start_once(self->timers, TIMER_DELETION, DELETION_MS);
 }
 
@@ -19,13 +19,13 @@ static void take_all(session_t *self,
                      void (*answer)(session_t *self, uint64_t token))
 {
     const uint64_t *tokens =
-        (const uint64_t *) (const void *) self->deletions.data;
-    size_t count = self->deletions.size / sizeof *tokens;
+        (const uint64_t *) (const void *) self->unanswered.deletions.data;
+    size_t count = self->unanswered.deletions.size / sizeof *tokens;
 
     timers_stop(self->timers, TIMER_DELETION);
     for (size_t i = 0; i < count; i++)
         answer(self, tokens[i]);
-    buffer_reset(&self->deletions);
+    buffer_reset(&self->unanswered.deletions);
 }
 
 void deletion_answer(session_t *self)

@@ -7,7 +7,7 @@
 /* Answers with `restart`, which is taken. */
 static void answer(session_t *self, json_t *restart)
 {
-    session_imported_t *asked = &self->imported;
+    session_imported_t *asked = &self->unanswered.imported;
 
     if (!asked->reply) {
         json_decref(restart);
@@ -38,7 +38,7 @@ static json_t *names_of(const json_t *reply)
  * it. */
 static bool ask_kernel(session_t *self)
 {
-    session_imported_t *asked = &self->imported;
+    session_imported_t *asked = &self->unanswered.imported;
     cleanup_free char *text = NULL;
     frame_t frame = {.type = FRAME_LOOK};
     json_auto_t *content = NULL;
@@ -65,7 +65,7 @@ static bool is_fresh(const session_t *self)
 
 void imported_ask(session_t *self, uint64_t token, const char *reply)
 {
-    session_imported_t *asked = &self->imported;
+    session_imported_t *asked = &self->unanswered.imported;
 
     answer(self, json_null());
     asked->token = token;
@@ -115,14 +115,14 @@ int imported_on_looked(session_t *self, const frame_t *frame,
     int64_t number;
     int r = publisher_note(self->publisher, "looked", frame->seq, "{}", fault);
 
-    if (r < 0 || !self->imported.reply
+    if (r < 0 || !self->unanswered.imported.reply
         || !jspan_to_integer(jspan_member(content->object, "look"), &number)
-        || number != self->imported.number)
+        || number != self->unanswered.imported.number)
         return r;
     said = json_loadb((const char *) frame->content.bytes, frame->content.size,
                       JSON_ALLOW_NUL, NULL);
-    answer(self,
-           choose(self->imported.names, json_object_get(said, "imported")));
+    answer(self, choose(self->unanswered.imported.names,
+                        json_object_get(said, "imported")));
     return 0;
 }
 
@@ -133,12 +133,12 @@ void imported_give_up(void *session)
 
 void imported_greet(session_t *self, jspan_t welcome)
 {
-    self->imported.is_known =
+    self->unanswered.imported.is_known =
         jspan_is(jspan_member(welcome, "looks"), JSPAN_TRUE);
 }
 
 void imported_clear(session_t *self)
 {
-    json_decref(self->imported.names);
-    json_decref(self->imported.reply);
+    json_decref(self->unanswered.imported.names);
+    json_decref(self->unanswered.imported.reply);
 }

@@ -65,6 +65,12 @@ typedef struct {
     bool is_known;  /* the kernel takes LOOK */
 } session_imported_t;
 
+/* Requests of the registry's that have no answer yet. */
+typedef struct {
+    session_imported_t imported;
+    buffer_t deletions; /* tokens of requests that wait for the end */
+} session_unanswered_t;
+
 /* The bounds of its kernel and its peers. All owned. */
 typedef struct {
     backpressure_t *backpressure; /* outputs that clients do not take */
@@ -105,11 +111,10 @@ typedef struct {
     loss_notice_t *losses;        /* owned; readers of the last one */
     session_start_t start;
     session_tools_t tools;
-    session_imported_t imported;
+    session_unanswered_t unanswered;
     struct recovery *recovery; /* owned; NULL unless it was taken over */
     latency_t latency;         /* of replies, until the registry has it */
-    buffer_t info;      /* content of kernel_info_reply; empty until READY */
-    buffer_t deletions; /* tokens of requests that wait for the end */
+    buffer_t info; /* content of kernel_info_reply; empty until READY */
     session_phase_t announced_phase; /* the state that the frontends know */
     cpu_affinity_t processors;       /* processors that this thread may use */
     session_clocks_t clocks;

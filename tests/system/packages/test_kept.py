@@ -8,6 +8,7 @@ import os
 import shutil
 import stat
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,7 +146,7 @@ def test_one_that_older_rules_have_let_pass_is_judged_again(
 ) -> None:
     index.add("a", "1.0")
     first = make(folder, "a")
-    made = place(folder) / first["environment"]
+    made = folder.profiles() / first["environment"]
     make_older(made)
     index.requests.clear()
     assert make(folder, "a")["environment"] == first["environment"]
@@ -159,7 +160,7 @@ def test_one_that_older_rules_have_let_pass_is_judged_again(
     assert answer["environment"] != first["environment"]
     assert "numpy-99.dist-info" not in shown(folder, answer)
     # While the index has nothing better, there is none.
-    made = place(folder) / answer["environment"]
+    made = folder.profiles() / answer["environment"]
     make_older(made)
     (made / "b.pth").write_text("")
     index.releases.clear()

@@ -19,7 +19,7 @@ static int begin(void **state)
 {
     if (fake_session_begin_ready(state) < 0)
         return -1;
-    ((session_t *) *state)->imported.is_known = true;
+    ((session_t *) *state)->unanswered.imported.is_known = true;
     return 0;
 }
 
