@@ -144,10 +144,35 @@ def test_a_page_with_odd_files_is_read(
 @pytest.mark.parametrize(
     "changes",
     [
+        {"upload-time": "2126-06-30T23:59:60Z"},  # uv takes a leap second
+        {"requires-python": f">=3{' ' * (20 << 20)}"},
+    ],
+)
+def test_what_an_index_says_of_a_young_wheel_fails_nothing(
+    folder: Folder,
+    index: FakeIndex,
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, str],
+) -> None:
+    index.add("x", "1")
+    young = index.add("x", "2", age_days=1)
+    entry = {**young.describe(), **changes}
+    monkeypatch.setattr(young, "describe", lambda: entry)
+    answer = folder.do("add", "x")
+    assert answer["added"] == [{"name": "x", "version": "1"}]
+    assert answer["notes"] == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
         {"filename": "../x-2-py3-none-any.whl"},
         {"filename": "x-2-py3-none-any.whl/"},
         {"filename": f"x-{'2' * 200}-py3-none-any.whl"},
         {"filename": None},
+        {"filename": "x-2_2-py3-none-any.whl"},
+        {"requires-python": "a\nName: y"},
+        {"requires-python": ">=3" + " " * 200},
         {"upload-time": None},
         {"upload-time": "tomorrow"},
         {"upload-time": "2026-01-01T00:00:00Z"},
@@ -169,3 +194,5 @@ def test_a_file_that_is_not_young_or_no_wheel_is_left_out(
     assert read_file(["../x-2-py3-none-any.whl", *shown[1:]]) is None
     assert read_file(["x-2_2-py3-none-any.whl", *shown[1:]]) is None
     assert read_file([*shown[:2], "a\nName: y"]) is None
+    for time in ("2026-06-30T23:59:60", "2026-99-99T00:00:00", "tomorrow"):
+        assert read_file([shown[0], time, shown[2]]) is None

@@ -65,29 +65,37 @@ def show_file(entry: dict[str, Any], newest: str) -> list[str]:
     Return [] for an older one, a yanked one and what is no wheel for here.
     """
     filename, time = str(entry.get("filename")), str(entry.get("upload-time"))
+    pythons = str(entry.get("requires-python") or "")
     if (
         not _TIME.match(time)
         or time[:_SECOND] <= newest[:_SECOND]
         or entry.get("yanked")
-        or len(filename) > FILENAME_MAX
-        or not _WHEEL.fullmatch(filename)
+        or not _is_wheel(filename, pythons)
     ):
         return []
-    return [filename, time[:_SECOND], str(entry.get("requires-python") or "")]
+    return [filename, time[:_SECOND], pythons]
 
 
 def read_file(shown: list[str]) -> Optional[File]:
     """Return what `show_file` has returned; None for what is no such wheel."""
     filename, time, pythons = map(str, shown)
-    if (
-        len(filename) > FILENAME_MAX
-        or not _WHEEL.fullmatch(filename)
-        or not is_version(filename.split("-")[1])
-        or not _PYTHONS.fullmatch(pythons)
-    ):
+    if not _is_wheel(filename, pythons):
         return None
-    published = datetime.datetime.fromisoformat(f"{time[:_SECOND]}+00:00")
+    try:
+        published = datetime.datetime.fromisoformat(f"{time[:_SECOND]}+00:00")
+    except ValueError:  # as for a leap second, which uv takes
+        return None
     return File(filename, published, pythons)
+
+
+def _is_wheel(filename: str, pythons: str) -> bool:
+    """Return true for what a wheel for here may be called, and say it needs."""
+    return (
+        len(filename) <= FILENAME_MAX
+        and _WHEEL.fullmatch(filename) is not None
+        and is_version(filename.split("-")[1])
+        and _PYTHONS.fullmatch(pythons) is not None
+    )
 
 
 def find_held_back(
