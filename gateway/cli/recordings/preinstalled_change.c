@@ -77,6 +77,6 @@ char *preinstalled_change(const json_t *then, const json_t *now)
     buffer_append(&text, "", 1);
     if (strcmp((const char *) text.data, same) != 0)
         return (char *) text.data;
-    buffer_clear(&text);
+    buffer_reset(&text);
     return NULL;
 }
