@@ -47,14 +47,19 @@ static void on_attach(session_t *self, session_command_t *command)
     announce_session(self, command->token);
 }
 
-/* Records what the profile has from the index. The kernel starts without that
- * record, too. */
-static void note_preinstalled(const session_t *self, const char *contents)
+/* Records what the profile has from the index; that it has nothing only after a
+ * kernel that had something. The kernel starts without that record, too. */
+static void note_preinstalled(const session_t *self,
+                              const session_launching_t *launching)
 {
+    const char *contents = launching->preinstalled_contents;
     fault_t fault;
 
-    if (publisher_note(self->publisher, "preinstalled", 0, contents, &fault)
-        < 0)
+    if (self->spec->process.preinstalled && !launching->preinstalled)
+        contents = "{\"packages\":[]}";
+    if (contents
+        && publisher_note(self->publisher, "preinstalled", 0, contents, &fault)
+               < 0)
         log_warning("session=%s preinstalled: %s", self->spec->id, fault.text);
 }
 
@@ -69,10 +74,9 @@ static void on_launching(session_t *self, session_command_t *command)
     spec->process.has_ids = true;
     free(spec->packages.shown);
     spec->packages.shown = take_ptr(launching->packages);
+    note_preinstalled(self, launching);
     free(spec->process.preinstalled);
     spec->process.preinstalled = take_ptr(launching->preinstalled);
-    if (launching->preinstalled_contents)
-        note_preinstalled(self, launching->preinstalled_contents);
     launch_begin(self, take_fd(&launching->status_fd),
                  launching->group ? launching->group : "");
 }

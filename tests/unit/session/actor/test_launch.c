@@ -75,6 +75,24 @@ static void a_launch_records_what_the_profile_has(void **state)
                         "{\"packages\":[]}");
 }
 
+/* A recording has the packages of the last kernel. */
+static void a_launch_records_that_the_profile_has_nothing_any_more(void **state)
+{
+    session_t *self = *state;
+    session_command_t *made = session_command_new(SESSION_LAUNCHING, 0);
+
+    made->launching.preinstalled = mem_text("/p/profiles/1");
+    made->launching.preinstalled_contents =
+        mem_text("{\"packages\":[{\"name\":\"a\",\"version\":\"1\"}]}");
+    take(self, made);
+    launching(self);
+    assert_string_equal(deeds_content("journal preinstalled"),
+                        "{\"packages\":[]}");
+    (void) deeds_take();
+    launching(self);
+    DID("kernel HELLO 0");
+}
+
 /* Until it is handed out, no client has it. */
 static void a_member_of_the_pool_ends_with_the_gateway(void **state)
 {
@@ -216,6 +234,7 @@ int main(void)
         TEST(a_launch_connects_before_there_is_a_process),
         TEST(a_launch_says_which_packages_the_kernel_sees),
         TEST(a_launch_records_what_the_profile_has),
+        TEST(a_launch_records_that_the_profile_has_nothing_any_more),
         TEST(a_member_of_the_pool_ends_with_the_gateway),
         TEST(a_fresh_python_has_more_time),
         TEST(a_kernel_that_is_ready_is_not_late),
