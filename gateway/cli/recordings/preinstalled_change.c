@@ -2,12 +2,14 @@
 #include "gateway/cli/recordings/preinstalled_change.h"
 
 #include "base/buffer.h"
+#include "base/utf8.h"
 #include "notebooks/formats/output_list.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#define HASH_SHOWN 8 /* digits, where only the file is another */
+#define WORD_SHOWN 128 /* bytes of a name or a version */
+#define HASH_SHOWN 8   /* digits, where only the file is another */
 
 static const json_t *find(const json_t *list, const char *name)
 {
@@ -34,6 +36,16 @@ static bool is_other_file(const json_t *one, const json_t *other)
            && !is_same(one, other, "sha256");
 }
 
+/* Writes as much of a member, and no half character: a recording may say
+ * anything. */
+static void write_member(const json_t *package, const char *member, size_t max,
+                         buffer_t *out)
+{
+    const char *text = text_member(package, member);
+
+    buffer_append(out, text, utf8_cut(text, strnlen(text, max)));
+}
+
 /* Writes the packages of a list that the other one has not. */
 static void describe(const json_t *list, const json_t *others, buffer_t *out)
 {
@@ -49,12 +61,15 @@ static void describe(const json_t *list, const json_t *others, buffer_t *out)
             continue;
         if (++count > PREINSTALLED_SHOWN)
             continue;
-        buffer_format(out, "%s%s %s", count > 1 ? ", " : "",
-                      text_member(package, "name"),
-                      text_member(package, "version"));
-        if (is_version)
-            buffer_format(out, " (SHA-256 %.*s…)", HASH_SHOWN,
-                          text_member(package, "sha256"));
+        buffer_text(out, count > 1 ? ", " : "");
+        write_member(package, "name", WORD_SHOWN, out);
+        buffer_text(out, " ");
+        write_member(package, "version", WORD_SHOWN, out);
+        if (!is_version)
+            continue;
+        buffer_text(out, " (SHA-256 ");
+        write_member(package, "sha256", HASH_SHOWN, out);
+        buffer_text(out, "…)");
     }
     if (count > PREINSTALLED_SHOWN)
         buffer_format(out, " and %zu more", count - PREINSTALLED_SHOWN);

@@ -35,6 +35,9 @@ static void only_what_differs_is_said(void **state)
         {"[" FILE("a", "0123456789") "]", "[" FILE("a", "ffffffffff") "]",
          "preinstalled then: a 1 (SHA-256 01234567…); now: a 1 (SHA-256 "
          "ffffffff…)"},
+        /* A recording may say anything: no half of a character is shown. */
+        {"[" FILE("a", "0äöüäöü") "]", "[" FILE("a", "0é") "]",
+         "preinstalled then: a 1 (SHA-256 0äöü…); now: a 1 (SHA-256 0é…)"},
     };
 
     (void) state;
@@ -61,11 +64,25 @@ static void the_sentence_is_bounded(void **state)
                               "now: none of these");
 }
 
+static void a_name_is_bounded(void **state)
+{
+    json_auto_t *then = json_array();
+    cleanup_free char *name = mem_new(100001), *text = NULL;
+
+    (void) state;
+    memset(name, 'x', 100000);
+    json_array_append_new(
+        then, json_pack("{s:s,s:s}", "name", name, "version", name));
+    text = preinstalled_change(then, NULL);
+    assert_in_range(strlen(text), 2 * 128, 2 * 128 + 80);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_differs_is_said),
         cmocka_unit_test(the_sentence_is_bounded),
+        cmocka_unit_test(a_name_is_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
