@@ -32,10 +32,15 @@ def read(folder: str, entry: str) -> tuple[str, bool]:
     """Return the RECORD, and whether it is whole."""
     try:
         number = os.open(os.path.join(folder, entry, "RECORD"), _READ)
-        with open(number, "rb") as file:
-            text = file.read(RECORD_MAX + 1)
     except OSError:
         return "", False
+    try:
+        with open(number, "rb", closefd=False) as file:
+            text = file.read(RECORD_MAX + 1)
+    except OSError:  # as of a folder, which `open` would not close
+        return "", False
+    finally:
+        os.close(number)
     return text[:RECORD_MAX].decode("utf-8", "replace"), len(text) <= RECORD_MAX
 
 

@@ -100,6 +100,12 @@ def test_a_record_that_is_cut_is_unknown(imports, folder):  # noqa: F811
     assert look(imports, "humanize") == ["humanize"]
     record.unlink()
     assert look(imports, "humanize") is None
+    record.mkdir()
+    count = "len(__import__('os').listdir('/proc/self/fd'))"
+    before = imports.value(count)
+    assert look(imports, "humanize") is None
+    assert imports.value(count) == before
+    record.rmdir()
     record.write_text(known)
     assert look(imports, "humanize") == ["humanize"]
 
