@@ -291,3 +291,26 @@ def test_a_gateway_is_killed_at_random_moments_of_restarts(
             assert session.show()["state"] == "idle"
             if found.result is None:
                 wait_for(lambda: not members(old), "the end of the old kernel")
+
+
+def test_a_damaged_journal_costs_one_session(gateway: Gateway) -> None:
+    """Its kernel is killed, and the others are taken over."""
+    gateway.start()
+    other, session = gateway.create(), gateway.create()
+    for one in (other, session):
+        one.exec("a = 'kept'")
+    namespace = session.namespace()
+    gateway.kill()
+    folder = gateway.state / "sessions" / session.id / "journal"
+    (journal,) = folder.glob("journal-*.log")
+    content = bytearray(journal.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 40] = bytes(40)
+    journal.write_bytes(content)
+    for _ in range(2):
+        gateway.start()
+        assert session.show()["reason"] == "lost"
+        assert "it could not be taken over" in session.show()["detail"]
+        assert other.exec("print(a)").stdout == "kept\n"
+        gateway.kill()
+    wait_for(lambda: not members(namespace), "no process of the session")

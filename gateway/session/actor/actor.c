@@ -279,8 +279,9 @@ static void abandon(session_t *self, const fault_t *why)
                == 0)
         (void) kernel_link_adopt(self->link, spec->process.pid,
                                  spec->process.start_time, &fault);
-    if (session_kernel(self))
-        kernel_kill(session_kernel(self));
+    /* Its end is not heard of: there may be no journal to note it. */
+    kernel_link_unwatch(self->link);
+    kernel_link_close(self->link);
     snprintf(spec->end.reason, sizeof spec->end.reason, "%s",
              end_reason_name(END_REASON_LOST));
     free(spec->end.detail);
