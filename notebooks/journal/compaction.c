@@ -139,15 +139,26 @@ static bool carries_output(const journal_record_t *record)
            && strcmp(record->type, "input_request") != 0;
 }
 
-/* All that a session's end or a gateway's start needs. An answer is worth
- * nothing without its request; transfers of files come without number. */
+/* States that no gateway needs any more. An answer is worth nothing without its
+ * request; transfers of files come without number, and so does what a kernel
+ * says about itself: its code can say it, too. */
+static bool is_passing(const char *type)
+{
+    static const char *const types[] = {
+        "input_reply", "file",    "process_output", "marked",  "struck",
+        "looked",      "yielded", "awaiting",       "dropped",
+    };
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i]) == 0)
+            return true;
+    return strncmp(type, "tool_", 5) == 0;
+}
+
+/* All that a session's end or a gateway's start needs. */
 static bool is_lasting(const journal_record_t *record)
 {
-    return record->kind == JOURNAL_STATE
-           && strcmp(record->type, "input_reply") != 0
-           && strncmp(record->type, "tool_", 5) != 0
-           && strcmp(record->type, "file") != 0
-           && strcmp(record->type, "process_output") != 0;
+    return record->kind == JOURNAL_STATE && !is_passing(record->type);
 }
 
 static void take_entry(compaction_t *self, const uint8_t *bytes,

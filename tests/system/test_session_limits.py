@@ -200,6 +200,23 @@ def test_journal_that_is_full(gateway: Gateway) -> None:
     assert not records(gateway, session=other.id, event="limit")
 
 
+@pytest.mark.parametrize("kind", ["LOOKED", "STRUCK", "UNCALL"])
+def test_what_code_says_of_its_kernel_does_not_fill_the_disk(
+    gateway: Gateway, kind: str
+) -> None:
+    """It is no output, and it gives way as output does."""
+    session = gateway.create("--limit", "journal_bytes=256K")
+    said = {"look": 1, "call": 1, "taken": False}
+    done = session.exec(
+        "from hearth_kernel.messaging import outlet\n"
+        f"kind = outlet._link.{kind}\n"
+        f"for _ in range(20_000): outlet.emit(kind, {said!r})\n"
+    )
+    assert done.returncode == 0, done
+    assert session.show()["journal_bytes"] < 1 << 20
+    assert gateway.run("notebook", "verify", session.id).returncode == 0
+
+
 def test_a_restart_and_the_next_gateway_keep_limits(gateway: Gateway) -> None:
     session = gateway.create(*LIMITS)
     with session.client() as client:

@@ -104,6 +104,32 @@ static void requests_alone_stay_within_the_bound(void **state)
     assert_true(gone > 0);
 }
 
+/* Code in a kernel can say these without end. */
+static void what_a_kernel_says_stays_within_the_bound(void **state)
+{
+    static const char *const types[] = {"marked",  "struck",   "looked",
+                                        "yielded", "awaiting", "dropped"};
+    enum {
+        BOUND = 128 << 10,
+        RECORDS = 500,
+        TYPES = sizeof types / sizeof *types
+    };
+    journal_t *journal = journals_open(*state, BOUND, 0);
+    uint64_t lasting = 0;
+    journal_record_t got;
+
+    journals_append(journal, JOURNAL_STATE, 0, "ready", "{}");
+    for (unsigned i = 0; i < TYPES * RECORDS; i++) {
+        journals_append(journal, JOURNAL_STATE, 0, types[i % TYPES], "{}");
+        assert_true(journal_bytes(journal) <= BOUND);
+    }
+    journal_destroy(&journal);
+    cleanup_journal_reader journal_reader_t *reader = journals_read(*state, 0);
+    while (journals_next(reader, &got))
+        lasting += strcmp(got.type, "ready") == 0;
+    assert_int_equal(lasting, 1);
+}
+
 static void blobs_go_with_their_records(void **state)
 {
     enum {
@@ -194,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         with_folder(the_oldest_outputs_are_removed_first),
         with_folder(requests_alone_stay_within_the_bound),
+        with_folder(what_a_kernel_says_stays_within_the_bound),
         with_folder(blobs_go_with_their_records),
         with_folder(a_reader_survives_a_compaction),
         with_folder(a_marked_record_is_found_again),
