@@ -211,6 +211,26 @@ def test_files_that_cannot_be_subscribed_to(
     rpc.call("session", action="end", session=other)
 
 
+def test_another_token_is_another_client(
+    rpc: Rpc, session: str, web: Web, gateway: Gateway
+) -> None:
+    """Also under the same Mcp-Session-Id: its token may not read files."""
+    old, a = Old(web), uri_of(session, "a")
+    about = f"hearth://sessions/{session}"
+    made = gateway.json("token", "create", "--json", "--scope", "observe", "t")
+    other = Old(web.with_token(made["token"]))
+    other.name = old.name
+    assert old.result("resources/subscribe", {"uri": a}) == {}
+    assert other.result("resources/subscribe", {"uri": about}) == {}
+    assert other.result("resources/unsubscribe", {"uri": a}) == {}
+    with other.listen() as theirs, old.listen() as own:
+        assert updated(own) == a
+        assert updated(theirs) == about
+        run(rpc, session, "open('a', 'a').write('2')")
+        assert updated(own) == a
+    gateway.run("token", "revoke", made["id"])
+
+
 def test_as_many_files_as_a_client_may_watch(rpc: Rpc, session: str) -> None:
     uris = [uri_of(session, f"f{i}") for i in range(65)]
     with listening(rpc, {"resourceSubscriptions": uris}) as (stream, taken):

@@ -16,6 +16,7 @@
 
 struct mcp_listener {
     char client[CALL_SESSION_MAX];
+    char who[EXCHANGE_WHO_SIZE]; /* its token; with another it is another one */
     watch_t watch;
     int64_t used;         /* monotonic ms */
     mcp_listener_t *next; /* owned */
@@ -171,13 +172,18 @@ static mcp_listener_t *listener_of(const mcp_call_t *call)
 {
     http_t *http = call->exchange->http;
     mcp_listener_t *self = http->mcp.listeners;
+    char who[EXCHANGE_WHO_SIZE];
 
-    while (self && strcmp(self->client, call->client) != 0)
+    (void) exchange_who(call->exchange, who);
+    while (self
+           && (strcmp(self->client, call->client) != 0
+               || strcmp(self->who, who) != 0))
         self = self->next;
     if (!self) {
         forget_oldest(http);
         self = mem_new(sizeof *self);
         snprintf(self->client, sizeof self->client, "%s", call->client);
+        snprintf(self->who, sizeof self->who, "%s", who);
         self->watch.has_list = true;
         self->next = http->mcp.listeners;
         http->mcp.listeners = self;
