@@ -75,7 +75,8 @@ class Session(SessionLink):
             timeout: seconds after which the code is interrupted; the variables
                 are kept.
             key: names this run, 1 to 255 characters. The same code under the
-                same key, from any client at any time, is the same run.
+                same key is the same run, at any time, of any client with this
+                token.
             max_tokens: about the size of Result.for_model (4000).
             on_output: is called with each output as it comes.
             on_input: answers `input()`; without it that is an error in the
