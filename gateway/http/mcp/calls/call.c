@@ -279,12 +279,24 @@ bool call_begins_list(mcp_call_t *self)
 
 /* --- All calls --- */
 
-void calls_respond(http_t *http, const char *client,
+/* Returns true if the call, which has no answer yet, is that of the client that
+ * sends the exchange. Another token is another client. */
+static bool is_of(const mcp_call_t *self, const exchange_t *exchange,
+                  const char *client)
+{
+    char own[EXCHANGE_WHO_SIZE], who[EXCHANGE_WHO_SIZE];
+
+    return !self->is_answered && strcmp(self->client, client) == 0
+           && strcmp(exchange_who(self->exchange, own),
+                     exchange_who(exchange, who))
+                  == 0;
+}
+
+void calls_respond(const exchange_t *exchange, const char *client,
                    const rpc_message_t *response)
 {
-    for (mcp_call_t *at = http->mcp.calls; at; at = at->next)
-        if (!at->is_answered && at->ops && at->ops->on_response
-            && strcmp(at->client, client) == 0
+    for (mcp_call_t *at = exchange->http->mcp.calls; at; at = at->next)
+        if (at->ops && at->ops->on_response && is_of(at, exchange, client)
             && at->ops->on_response(at, response))
             return;
 }
@@ -324,10 +336,11 @@ void calls_on_tick(http_t *http)
     }
 }
 
-void calls_cancel(http_t *http, const char *client, const json_t *id)
+void calls_cancel(const exchange_t *exchange, const char *client,
+                  const json_t *id)
 {
-    for (mcp_call_t *at = http->mcp.calls; at; at = at->next) {
-        if (!*client || strcmp(at->client, client) != 0 || at->is_answered
+    for (mcp_call_t *at = exchange->http->mcp.calls; at; at = at->next) {
+        if (!*client || !is_of(at, exchange, client)
             || !json_equal(at->message.id, id))
             continue;
         if (at->ops && at->ops->on_cancel)

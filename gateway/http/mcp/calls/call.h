@@ -112,10 +112,12 @@ const json_t *call_capability(const mcp_call_t *self, const char *name);
 /* Passes on what sessions send, and the time. */
 void calls_on_event(http_t *http, const frontend_event_t *event);
 void calls_on_tick(http_t *http);
-/* Cancels the client's call of this id, if it is under way. */
-void calls_cancel(http_t *http, const char *client, const json_t *id);
+/* Cancels the call of this id, if it is under way, of the client that sends the
+ * exchange: its Mcp-Session-Id with its token. */
+void calls_cancel(const exchange_t *exchange, const char *client,
+                  const json_t *id);
 /* Gives a client's answer to the call of the same client that has asked. */
-void calls_respond(http_t *http, const char *client,
+void calls_respond(const exchange_t *exchange, const char *client,
                    const rpc_message_t *response);
 
 #endif

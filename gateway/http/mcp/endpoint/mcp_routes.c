@@ -49,9 +49,9 @@ static void take_note(exchange_t *exchange, const rpc_message_t *message,
     const char *client = headers->session ? headers->session : "";
 
     if (message->kind == RPC_RESPONSE)
-        calls_respond(exchange->http, client, message);
+        calls_respond(exchange, client, message);
     else if (strcmp(message->method, "notifications/cancelled") == 0 && id)
-        calls_cancel(exchange->http, client, id);
+        calls_cancel(exchange, client, id);
     exchange_empty(exchange, 202);
 }
 
