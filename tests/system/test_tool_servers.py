@@ -72,6 +72,24 @@ def test_a_call_is_no_output(good: ToolGateway) -> None:
     )
 
 
+def test_refused_calls_have_an_end(good: ToolGateway) -> None:
+    """Each is a message of its cell, though it is no output."""
+    good.wait_server("good", "ready")
+    session = good.create(
+        *("--limit", "cell_messages=100", "--limit", "tool_calls=1")
+    )
+    code = (
+        IMPORT + "while True:\n"
+        "    try: tools.add(a=2, b=40)\n"
+        "    except ToolError: pass\n"
+    )
+    done = good.run("exec", "--json", session.id, "-c", code)
+    reply = json.loads(done.stdout)
+    assert reply["ename"] == "OutputLimitExceeded"
+    assert "101 messages" in reply["evalue"]
+    assert run(session, "tools.add(a=2, b=40)['sum']") == "42\n"
+
+
 def test_a_session_that_was_there_before(serve: Any) -> None:
     gateway = serve(good=entry("good"))
     session = gateway.create()

@@ -223,9 +223,12 @@ static int on_event(session_t *self, const frame_t *frame, fault_t *fault)
     if (r < 0)
         return r;
     r = follow(self, frame, &content, fault);
-    if (r == 0)
-        kernel_output_count(self, frame->seq, weight, is_output);
-    return r;
+    if (r < 0)
+        return r;
+    if (frame->type == FRAME_CALL)
+        kernel_output_count_call(self);
+    kernel_output_count(self, frame->seq, weight, is_output);
+    return 0;
 }
 
 /* Reads the answer to HELLO: the number of the kernel's last event. */

@@ -123,6 +123,14 @@ int kernel_output_drop(session_t *self, const frame_t *frame, fault_t *fault)
     return 0;
 }
 
+void kernel_output_count_call(session_t *self)
+{
+    if (output_limit_count_call(self->limits.output,
+                                request_queue_runs_cell(self->requests))
+        && self->cause.reason == END_REASON_NONE)
+        stop_cell(self);
+}
+
 /* Returns true if the frame is a KeyboardInterrupt that a limit has caused. */
 static bool is_limit_error(const session_t *self, const frame_t *frame,
                            jspan_t content)

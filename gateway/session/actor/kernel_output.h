@@ -28,6 +28,8 @@ int kernel_output_flush(session_t *self, fault_t *fault);
 int kernel_output_publish(session_t *self, const frame_t *frame,
                           const kernel_permissions_content_t *content,
                           fault_t *fault);
+/* Counts a call of code; may interrupt its cell. */
+void kernel_output_count_call(session_t *self);
 /* Counts an event that is in the journal; may end the kernel. */
 void kernel_output_count(session_t *self, uint64_t seq, size_t bytes,
                          bool is_output);

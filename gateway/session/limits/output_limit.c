@@ -78,7 +78,7 @@ bool output_limit_bounds(const frame_t *frame, size_t weight)
     case FRAME_YIELDED:
     case FRAME_INPUT_REQUEST:
     case FRAME_AWAITING:
-    case FRAME_CALL: /* tool_calls.h bounds them */
+    case FRAME_CALL: /* tool_calls.h bounds its bytes */
     case FRAME_UNCALL:
         return false;
     case FRAME_ERROR:
@@ -175,6 +175,20 @@ bool output_limit_count(output_limit_t *self, uint64_t bytes, bool is_output,
     /* An interrupt does not reach a thread that outputs between cells. */
     return is_session_reached(self)
            || (!is_cell && is_cell_reached(self, self->by_cell));
+}
+
+bool output_limit_count_call(output_limit_t *self, bool is_cell)
+{
+    amount_t used = {self->by_cell.bytes, self->by_cell.messages + 1};
+
+    if (is_cell && self->is_over)
+        return false;
+    if (is_cell && is_cell_reached(self, used)) {
+        self->is_over = true;
+        return true;
+    }
+    self->by_cell = used;
+    return false;
 }
 
 const char *output_limit_text(const output_limit_t *self)

@@ -58,6 +58,11 @@ void output_limit_forget_dropped(output_limit_t *self);
 bool output_limit_count(output_limit_t *self, uint64_t bytes, bool is_output,
                         bool is_cell);
 
+/* Counts a call as a message of its cell, and none of its bytes, before it is
+ * counted as journaled; `is_cell`: a cell runs. Returns true if the cell is
+ * past its limit by it and has to be interrupted. */
+bool output_limit_count_call(output_limit_t *self, bool is_cell);
+
 /* Returns the reached limit as a sentence, lent; "" if there is none. */
 const char *output_limit_text(const output_limit_t *self);
 /* Returns its value. */

@@ -104,6 +104,42 @@ static void other_messages_do_not_count_as_output(void **state)
     assert_false(output_limit_is_past(self, 100, 5));
 }
 
+static void a_call_counts_as_a_message(void **state)
+{
+    cleanup_output_limit output_limit_t *self =
+        output_limit_new(&limits, "profile python");
+
+    (void) state;
+    output_limit_begin_cell(self, 4);
+    for (int i = 0; i < 5; i++)
+        assert_false(output_limit_count_call(self, true));
+    assert_false(output_limit_is_over(self));
+    assert_true(output_limit_count_call(self, true));
+    assert_true(output_limit_is_over(self));
+    assert_int_equal(output_limit_cell_bytes(self), 0);
+    assert_non_null(strstr(output_limit_text(self), "cell_messages"));
+    assert_false(output_limit_count_call(self, true)); /* once */
+    /* The cell's end is no reason to end the kernel. */
+    assert_false(output_limit_count(self, 1, false, false));
+    output_limit_begin_cell(self, 5);
+    assert_false(output_limit_count_call(self, true));
+}
+
+static void calls_between_cells_end_the_kernel(void **state)
+{
+    cleanup_output_limit output_limit_t *self =
+        output_limit_new(&limits, "profile python");
+
+    (void) state;
+    output_limit_begin_cell(self, 4);
+    for (int i = 0; i < 5; i++) {
+        assert_false(output_limit_count_call(self, false));
+        assert_false(output_limit_count(self, 1, false, false));
+    }
+    assert_false(output_limit_count_call(self, false));
+    assert_true(output_limit_count(self, 1, false, false));
+}
+
 static void the_first_drop_is_news(void **state)
 {
     cleanup_output_limit output_limit_t *self =
@@ -200,6 +236,8 @@ int main(void)
         cmocka_unit_test(a_cell_may_use_all_of_its_bytes),
         cmocka_unit_test(a_cell_may_send_all_of_its_messages),
         cmocka_unit_test(other_messages_do_not_count_as_output),
+        cmocka_unit_test(a_call_counts_as_a_message),
+        cmocka_unit_test(calls_between_cells_end_the_kernel),
         cmocka_unit_test(the_first_drop_is_news),
         cmocka_unit_test(a_session_may_use_all_of_its_bytes),
         cmocka_unit_test(a_session_may_send_all_of_its_messages),

@@ -412,7 +412,7 @@ static void a_call_is_no_output(void **state)
 
     offer(self);
     self->spec->limits.cell_output = 4;
-    self->spec->limits.cell_messages = 1;
+    self->spec->limits.cell_messages = 2;
     fake_session_run(self);
     says_call(self, "{\"call\":1,\"name\":\"t\",\"arguments\":{\"q\":1}}");
     says_call(self, "{\"call\":2,\"name\":\"t\",\"arguments\":{\"q\":1}}");
@@ -420,6 +420,11 @@ static void a_call_is_no_output(void **state)
     assert_int_equal(waiting(self)->next->number, 2);
     assert_int_equal(output_limit_cell_bytes(self->limits.output), 0);
     assert_int_equal(self->clocks.output_us, 0);
+    /* But a message, so that they have an end. */
+    says_call(self, "{\"call\":3,\"name\":\"no\",\"arguments\":{}}");
+    assert_true(output_limit_is_over(self->limits.output));
+    HAS("cell_messages", "stream");
+    assert_true(interrupt_is_on(self->interrupt));
 }
 
 #define TEST(name)                                                             \
