@@ -41,8 +41,8 @@ static bool fail(const void *text, size_t size, buffer_t *ret_text)
         size = utf8_cut(text, SENTENCE_MAX);
     if (!size)
         buffer_text(ret_text, "the tool failed and does not say why");
-    for (const char *end = at + size; at < end; at++)
-        buffer_append(ret_text, *at ? at : "\u2400", *at ? 1 : 3);
+    for (size_t i = 0; i < size; i++)
+        buffer_append(ret_text, at[i] ? at + i : "\u2400", at[i] ? 1 : 3);
     return false;
 }
 

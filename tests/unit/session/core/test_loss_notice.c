@@ -12,9 +12,10 @@ static const char B[] = "00000000000000000000000000000002";
 static bool add(loss_notice_t *self, journal_kind_t kind, const char *type,
                 const char *metadata, const char *content)
 {
-    static uint64_t seq;
+    static uint64_t last;
+    uint64_t seq = ++last;
     journal_record_t record = {.kind = kind,
-                               .seq = ++seq,
+                               .seq = seq,
                                .wall_us = 1767323045000006,
                                .kernel_seq = kind == JOURNAL_REPLY ? seq : 0,
                                .metadata = text_bytes(metadata),
