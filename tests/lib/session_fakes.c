@@ -301,6 +301,7 @@ static void destroy_parts(session_t *self)
     backpressure_destroy(&self->limits.backpressure);
     interrupt_destroy(&self->interrupt);
     tool_calls_destroy(&self->tools.calls);
+    buffer_reset(&self->tools.missing);
     tool_recording_destroy(&self->tools.recording);
     tool_providers_destroy(&self->tools.providers);
     revive_destroy(&self->start.revival);
