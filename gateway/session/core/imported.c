@@ -48,7 +48,9 @@ static bool ask_kernel(session_t *self)
         || !session_state_is(self->state, PHASE_IDLE)
         || !session_state_is_greeted(self->state))
         return false;
-    content = json_pack("{s:I,s:O}", "look", (json_int_t) ++asked->number,
+    /* The kernel may owe an answer to the gateway before this one. */
+    asked->number = (int64_t) request_queue_number(self->requests);
+    content = json_pack("{s:I,s:O}", "look", (json_int_t) asked->number,
                         "names", asked->names);
     text = json_dumps(content, JSON_COMPACT);
     frame.content = text_bytes(text);

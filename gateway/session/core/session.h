@@ -61,7 +61,7 @@ typedef struct {
     json_t *reply;  /* owned; for the client that waits; NULL: none does */
     json_t *names;  /* owned; of what has changed */
     uint64_t token; /* of the client's request */
-    int64_t number; /* of the last question */
+    int64_t number; /* of the last question; no other gateway has had it */
     bool is_known;  /* the kernel takes LOOK */
 } session_imported_t;
 
