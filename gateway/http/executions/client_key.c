@@ -5,6 +5,7 @@
 #include "gateway/http/executions/client_key.h"
 
 #include "gateway/http/executions/execution_request.h"
+#include "notebooks/json/tree.h"
 
 #include <sodium.h>
 
@@ -18,21 +19,30 @@ static void add(crypto_generichash_state *state, const char *part)
     crypto_generichash_update(state, (const uint8_t *) part, strlen(part) + 1);
 }
 
-void client_key_digest(const exchange_t *exchange, const char *purpose,
-                       const char *session, const char *key,
-                       uint8_t ret_digest[CLIENT_KEY_DIGEST_SIZE])
+/* `who` is the token as exchange_who names it. */
+static void digest_of(const http_t *http, const char *purpose, const char *who,
+                      const char *session, const char *key,
+                      uint8_t ret_digest[CLIENT_KEY_DIGEST_SIZE])
 {
-    const http_t *http = exchange->http;
-    char who[EXCHANGE_WHO_SIZE];
     crypto_generichash_state state;
 
     crypto_generichash_init(&state, http->journal_key, sizeof http->journal_key,
                             CLIENT_KEY_DIGEST_SIZE);
     add(&state, purpose);
-    add(&state, exchange_who(exchange, who));
+    add(&state, who);
     add(&state, session);
     add(&state, key);
     crypto_generichash_final(&state, ret_digest, CLIENT_KEY_DIGEST_SIZE);
+}
+
+void client_key_digest(const exchange_t *exchange, const char *purpose,
+                       const char *session, const char *key,
+                       uint8_t ret_digest[CLIENT_KEY_DIGEST_SIZE])
+{
+    char who[EXCHANGE_WHO_SIZE];
+
+    digest_of(exchange->http, purpose, exchange_who(exchange, who), session,
+              key, ret_digest);
 }
 
 void client_key_id(const exchange_t *exchange, const char *session,
@@ -48,17 +58,46 @@ void client_key_id(const exchange_t *exchange, const char *session,
     uuid_write(digest, 8, ret_id);
 }
 
-void client_key_bind(const exchange_t *exchange, json_t *body)
+/* Returns false if the body has no key that a client may have. */
+static bool bind_for(const http_t *http, const char *who, json_t *body)
 {
     const json_t *key = json_object_get(body, "key");
     size_t size = json_string_length(key);
+    uint8_t digest[CLIENT_KEY_DIGEST_SIZE];
     char id[EXECUTION_ID_SIZE];
 
     if (size == 0 || size > CLIENT_KEY_MAX
         || strlen(json_string_value(key)) != size)
-        return;
+        return false;
     /* The session has its keys for itself, so its id is no part of them: the
      * path may have its name. */
-    client_key_id(exchange, "", json_string_value(key), id);
+    digest_of(http, PURPOSE, who, "", json_string_value(key), digest);
+    uuid_write(digest, 8, id);
     json_object_set_new(body, "key", json_string(id));
+    return true;
+}
+
+void client_key_bind(const exchange_t *exchange, json_t *body)
+{
+    char who[EXCHANGE_WHO_SIZE];
+
+    (void) bind_for(exchange->http, exchange_who(exchange, who), body);
+}
+
+message_t *client_key_bind_message(const http_t *http, const char *token,
+                                   const message_t *message)
+{
+    bytes_t content = message_content(message);
+    cleanup_free char *who = mem_format("token=%s", token);
+    cleanup_free char *text = NULL;
+    json_auto_t *body = NULL;
+
+    if (jspan_member(message_content_json(message), "key").kind == JSPAN_ABSENT)
+        return NULL;
+    body = json_tree_load(content.bytes, content.size, NULL);
+    if (!bind_for(http, who, body))
+        return NULL;
+    text = json_dumps(body, JSON_COMPACT);
+    return message_new(message_header(message), message_parent(message),
+                       message_metadata(message), text_bytes(text));
 }

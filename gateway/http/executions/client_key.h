@@ -5,6 +5,7 @@
 #define HEARTH_GATEWAY_HTTP_EXECUTIONS_CLIENT_KEY_H
 
 #include "gateway/http/executions/executions.h"
+#include "protocol/message.h"
 
 #define CLIENT_KEY_MAX         255 /* bytes */
 #define CLIENT_KEY_DIGEST_SIZE 16
@@ -22,5 +23,10 @@ void client_key_id(const exchange_t *exchange, const char *session,
 /* Replaces the key in a body by a text of its digest. A key that no client may
  * have stays, for the receiver that refuses it. */
 void client_key_bind(const exchange_t *exchange, json_t *body);
+/* Returns a message that has in its content the key of the token with that id,
+ * in place of its client's. It has no buffers. NULL if the message has no key
+ * that a client may have. */
+message_t *client_key_bind_message(const http_t *http, const char *token,
+                                   const message_t *message);
 
 #endif

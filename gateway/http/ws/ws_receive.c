@@ -3,6 +3,7 @@
 #include "gateway/http/ws/ws_receive.h"
 
 #include "base/log.h"
+#include "gateway/http/executions/client_key.h"
 #include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/ws/ws_send.h"
 #include "gateway/http/ws/ws_tools.h"
@@ -63,9 +64,25 @@ static void refuse_request(ws_client_t *self, channel_t channel,
     ws_client_queue_status(self, "idle", message_header(message));
 }
 
+/* Returns the message with its key bound to the client's token; NULL if it has
+ * no key. Only programs have one. */
+static message_t *bind_key(const ws_client_t *self, channel_t channel,
+                           const message_t *message)
+{
+    const char *name = self->subscriber.name; /* begins with the token's id */
+    cleanup_free char *token = NULL;
+
+    if (channel != CHANNEL_CONTROL
+        || strcmp(message_type(message), "process_start_request") != 0)
+        return NULL;
+    token = mem_copy(name, strcspn(name, "/"));
+    return client_key_bind_message(self->http, token, message);
+}
+
 static void request(ws_client_t *self, channel_t channel,
                     const message_t *message)
 {
+    cleanup_message message_t *bound = bind_key(self, channel, message);
     bool is_there = self->subscription && !self->subscription->is_over;
     const char *ename = "KernelDied";
     fault_t fault;
@@ -87,7 +104,8 @@ static void request(ws_client_t *self, channel_t channel,
         fault_set(&fault, ENOTCONN, "the session has not answered yet");
     } else if (is_there)
         r = frontend_request(self->http->frontend, self->subscription->id,
-                             self->subscriber.name, channel, message, &fault);
+                             self->subscriber.name, channel,
+                             bound ? bound : message, &fault);
     else
         fault_set(&fault, ENOTCONN, "the session is gone");
     if (r < 0)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from deadline import wait_for
-from web import Answer, Kernel, Web
+from web import Answer, Kernel, Socket, Web
 
 COUNT = "runs = globals().get('runs', 0) + 1; runs"
 
@@ -109,3 +109,24 @@ def test_programs_of_two_tokens_are_not_the_same(
     assert numbers[:2] == numbers[2:]
     assert numbers[0] != numbers[1]
     assert one.post(path, {"argv": ["false"], "key": "k"}).status == 400
+
+
+def test_a_key_over_a_websocket_is_its_tokens(
+    kernel: Kernel, tokens: list[str]
+) -> None:
+    one, other = (kernel.web.with_token(token) for token in tokens)
+    body = {"argv": ["true"], "key": "k"}
+
+    def start(web: Web) -> Any:
+        with Socket(web, kernel.id) as socket:
+            socket.send("process_start_request", body, channel="control")
+            return socket.until(
+                lambda m: m["header"]["msg_type"] == "process_start_reply"
+            )[-1]["content"]["process"]["process"]
+
+    first = start(one)
+    assert start(one) == first
+    assert start(other) != first
+    # It is the same key over REST.
+    path = f"/hearth/sessions/{kernel.id}/processes"
+    assert one.post(path, body).json["process"] == first
