@@ -280,6 +280,20 @@ static void on_file(trace_t *self, const json_t *content)
                                 json_true());
 }
 
+/* Returns true for states without a row. A kernel is launched and soon ready:
+ * one row is enough. Answers to input() are the cell's. The others are for the
+ * next gateway. */
+static bool has_no_row(const char *type)
+{
+    static const char *const types[] = {"launch", "preinstalled", "input_reply",
+                                        "looked", "loss_reported"};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i]) == 0)
+            return true;
+    return false;
+}
+
 static void on_state(trace_t *self, const journal_record_t *record)
 {
     static const char *const members[] = {"reason", "detail",  "text",
@@ -288,11 +302,7 @@ static void on_state(trace_t *self, const journal_record_t *record)
     json_auto_t *content = NULL;
     json_t *row;
 
-    /* A kernel is launched and soon ready: one row is enough. Answers to
-     * input() are the cell's. */
-    if (strcmp(record->type, "launch") == 0
-        || strcmp(record->type, "preinstalled") == 0
-        || strcmp(record->type, "input_reply") == 0)
+    if (has_no_row(record->type))
         return;
     content = record_object(record->content);
     if (strcmp(record->type, "file") == 0)

@@ -95,6 +95,8 @@ static void counts_only_outputs_in_the_notebook(void **state)
     (void) state;
     add(&trace, JOURNAL_STATE, 0, "launch", "{}", "");
     add(&trace, JOURNAL_STATE, 0, "ready", "{\"banner\":\"b\"}", "");
+    add(&trace, JOURNAL_STATE, 0, "looked", "{}", "");
+    add(&trace, JOURNAL_STATE, 0, "loss_reported", "{\"reader\":\"0\"}", "");
     add(&trace, JOURNAL_REQUEST, 1, "execute_request",
         "{\"code\":\"a\",\"silent\":true}", "");
     add(&trace, JOURNAL_REQUEST, 2, "complete_request", "{\"code\":\"a\"}", "");
