@@ -47,6 +47,9 @@
 #define FRONTEND_CLIENT_MAX 128
 #define FRONTEND_ID_MAX     64
 
+/* Tokens of HTTP that a gateway has at a time. */
+#define TOKENS_MAX 1000
+
 /* Paths of a workspace that one request looks at for changes. */
 #define FILES_LOOK_MAX 64
 

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "protocol/limits.h"
 
 #include <sodium.h>
 
@@ -12,9 +13,8 @@
 #include <string.h>
 #include <sys/file.h>
 
-#define FILE_MAX   (1u << 20)
-#define TOKENS_MAX 1000              /* LOSS_NOTICE_READERS_MAX is above it */
-#define WINDOWS    "windows_from_us" /* member of the file */
+#define FILE_MAX (1u << 20)
+#define WINDOWS  "windows_from_us" /* member of the file */
 
 static const char *const scope_names[SCOPE_COUNT] = {
 #define X(name, text, help) [SCOPE_BIT_##name] = text,

@@ -10,13 +10,15 @@
 #include "base/cleanup.h"
 #include "gateway/session/requests/request.h"
 #include "notebooks/recording/kernel_losses.h"
+#include "protocol/limits.h"
 
 #include <stdbool.h>
 
-/* The number of readers that are remembered. There are fewer at a time: the key
- * and the tokens, of which a gateway has 1000. One more forgets the oldest,
- * which gets the loss again if its token is still there. */
+/* The number of readers that are remembered. One more forgets the oldest, which
+ * gets the loss again if its token is still there. */
 #define LOSS_NOTICE_READERS_MAX 1024
+_Static_assert(LOSS_NOTICE_READERS_MAX >= TOKENS_MAX + 1,
+               "the readers at a time are the tokens and the key");
 /* Bounds of the names in a loss: their number, and the bytes that they take as
  * JSON, each and together. */
 #define LOSS_NOTICE_NAMES_MAX  1000
