@@ -166,6 +166,9 @@ static void write_loss(buffer_t *out, const modelview_cell_t *cell)
         buffer_text(out, ")");
     }
     write_gone(out, loss->names, loss->more);
+    if (loss->is_incomplete)
+        buffer_text(out,
+                    "; the journal is damaged, so not all names are known");
     buffer_text(out, loss->are_files_kept ? "; files kept" : "; files gone");
 }
 

@@ -37,6 +37,7 @@ modelview_loss_t modelview_read_loss(const json_t *lost)
         .cause = json_string_value(json_object_get(lost, "cause")),
         .names = json_is_array(names) ? names : NULL,
         .more = more > 0 && more <= MORE_MAX ? (size_t) more : 0,
+        .is_incomplete = json_is_true(json_object_get(lost, "incomplete")),
         .are_files_kept = true};
 
     if (at)

@@ -42,11 +42,12 @@ typedef struct {
     const char *cause;   /* borrowed; a part of a sentence; or NULL */
     const json_t *names; /* borrowed; list of the variables; or NULL */
     size_t more;         /* variables beyond those */
+    bool is_incomplete;  /* there may be others: the journal is damaged */
     bool are_files_kept;
 } modelview_loss_t;
 
-/* Returns the loss that a session reports as {"cause","at","names","more"},
- * borrowed from there. Members of another type are left out. */
+/* Returns the loss that a session reports (loss_notice_write), borrowed from
+ * there. Members of another type are left out. */
 modelview_loss_t modelview_read_loss(const json_t *lost);
 
 /* A cell and what came of it. Whatever is borrowed must live as long as the

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define NAME_COST 64 /* bytes of memory beside the letters of a name */
-#define UNREAD    "the journal is damaged, so not all names are known"
 
 void kernel_loss_clear(kernel_loss_t *self)
 {
@@ -128,18 +127,15 @@ kernel_loss_t kernel_losses_foresee(const kernel_losses_t *self,
                                    : mem_text("");
 
     return (kernel_loss_t){.wall_us = wall_us,
-                           .cause =
-                               mem_format("%s%s%s", detail, place,
-                                          self->is_unread ? "; " UNREAD : ""),
-                           .names = sorted_names(self->names)};
+                           .cause = mem_format("%s%s", detail, place),
+                           .names = sorted_names(self->names),
+                           .is_unread = self->is_unread};
 }
 
 /* A later kernel may have made the variables of the last loss again. */
 static void miss_loss(kernel_loss_t *self)
 {
-    cleanup_free char *cause = self->cause;
-
-    self->cause = mem_format("%s; " UNREAD, cause);
+    self->is_unread = true;
     json_array_clear(self->names);
     if (!self->fresh_seq)
         self->fresh_seq = self->seq;

@@ -24,6 +24,7 @@ typedef struct {
     int64_t wall_us;    /* when it ended */
     char *cause;        /* owned; a part of a sentence */
     json_t *names;      /* owned; list of the variables, sorted */
+    bool is_unread;     /* there may be others, in records that are missing */
 } kernel_loss_t;
 
 void kernel_loss_clear(kernel_loss_t *self);
@@ -51,7 +52,7 @@ kernel_loss_t kernel_losses_foresee(const kernel_losses_t *self,
 /* Returns true if the kernel has that variable. */
 bool kernel_losses_has(const kernel_losses_t *self, const char *name);
 /* Takes it that the next records cannot be read. There may be a kernel with any
- * variables; a loss says that its names are not all known. */
+ * variables, so the names of a loss are not all known. */
 void kernel_losses_miss(kernel_losses_t *self);
 /* Takes a record; those that say nothing about variables are ignored. */
 void kernel_losses_add(kernel_losses_t *self, const journal_record_t *record);

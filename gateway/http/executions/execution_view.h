@@ -22,8 +22,7 @@ typedef struct {
     json_t *reply;       /* owned; content of the reply, NULL without one */
     json_t *metadata;    /* owned; of the reply; "hearth" has "namespace" */
     int64_t duration_us; /* that it took, or takes so far; < 0: unknown */
-    json_t *loss; /* owned; {"cause","at","names","more"} that is reported; or
-                     NULL */
+    json_t *loss;        /* owned; as the session reports it; or NULL */
 } execution_view_t;
 
 void execution_view_clear(execution_view_t *self);
@@ -37,7 +36,8 @@ int execution_view_make(const http_t *http, const executions_t *runs,
                         execution_view_t *ret_view);
 
 /* Returns {"kept","lost"} for programs, owned by the caller; "cause", "at" (if
- * it is known) and "more" (names that were left out) follow a loss. */
+ * it is known), "more" (names that were left out) and "incomplete" (there may
+ * be others) follow a loss. */
 json_t *execution_view_state(const execution_view_t *self);
 
 /* Appends the part of an output to *out, or a sentence that says why there is

@@ -117,6 +117,8 @@ static void write_loss(const kernel_loss_t *loss, const kernel_losses_t *losses,
     more = write_names(loss->names, losses, out);
     if (more)
         jspan_write_count(out, "more", more);
+    if (loss->is_unread)
+        jspan_write_bool(out, "incomplete", true);
     jspan_write_end(out);
 }
 

@@ -637,6 +637,12 @@ static void reads_the_loss_that_a_session_reports(void **state)
     assert_string_equal(make(&sample),
                         "[3] ok 41 ms · session 7f3c · STATE LOST: kernel "
                         "ended; 2 variables gone; files kept");
+    json_auto_t *unread = load("{\"names\":[\"df\"],\"incomplete\":true}");
+    sample.loss = modelview_read_loss(unread);
+    assert_string_equal(make(&sample),
+                        "[3] ok 41 ms · session 7f3c · STATE LOST: kernel "
+                        "ended; variable df gone; the journal is damaged, so "
+                        "not all names are known; files kept");
     json_auto_t *wrong = load("{\"cause\":7,\"names\":{},\"at\":\"now\","
                               "\"more\":-1}");
     sample.loss = modelview_read_loss(wrong);

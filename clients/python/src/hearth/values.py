@@ -48,6 +48,8 @@ class Lost:
     #: The names of the variables that are gone.
     variables: tuple[str, ...]
     kept: bool = field(default=False, init=False)
+    #: Other variables may be gone, too: the session's journal is damaged.
+    incomplete: bool = False
 
 
 State = Union[Kept, Lost]
@@ -288,6 +290,7 @@ def read_state(model: Mapping[str, Any]) -> State:
         cause=model.get("cause", ""),
         at=read_time(model.get("at")),
         variables=tuple(model["lost"]),
+        incomplete=model.get("incomplete", False),
     )
 
 
