@@ -136,17 +136,24 @@ static int64_t number_of(const request_t *request, const char *key,
     return jspan_to_integer(member, &value) ? value : otherwise;
 }
 
+/* Returns a place in the output, which begins at 0. */
+static uint64_t offset_of(const request_t *request, const char *key)
+{
+    int64_t value = number_of(request, key, 0);
+
+    return value > 0 ? (uint64_t) value : 0;
+}
+
 static void on_attach(session_t *self, process_t *process,
                       request_t **request_p)
 {
-    int64_t from = number_of(*request_p, "from", 0);
+    uint64_t from = offset_of(*request_p, "from");
     fault_t ignored;
 
     if (!has_place(self, process, *request_p))
         return;
     process_replies_answer(self, *request_p, process);
-    if (process_feed_attach(process->feed, request_p,
-                            from > 0 ? (uint64_t) from : 0,
+    if (process_feed_attach(process->feed, request_p, from,
                             clock_monotonic_ms(), &ignored)
         == 0)
         process_replies_feed(self, process);
@@ -160,10 +167,8 @@ static void on_show(session_t *self, process_t *process, request_t **request_p)
 /* It has no answer, to save a message for each. */
 static void on_taken(session_t *self, process_t *process, request_t **request_p)
 {
-    int64_t offset = number_of(*request_p, "offset", 0);
-
     if (process_feed_taken(process->feed, *request_p,
-                           offset > 0 ? (uint64_t) offset : 0,
+                           offset_of(*request_p, "offset"),
                            clock_monotonic_ms()))
         process_replies_feed(self, process);
 }
@@ -326,8 +331,7 @@ bool process_requests_serve(session_t *self, request_t **request_p)
         return true;
     }
     number = number_of(request, "process", 0);
-    process =
-        number > 0 ? processes_find(self->processes, (uint64_t) number) : NULL;
+    process = processes_find(self->processes, (uint64_t) number);
     if (process) {
         own_requests[i].serve_process(self, process, &request);
         return true;

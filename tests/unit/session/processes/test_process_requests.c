@@ -249,11 +249,9 @@ static void a_client_follows_takes_and_leaves(void **state)
     HAS("\"offset\":0", "process_output");
 }
 
-static void too_many_do_not_follow(void **state)
+/* Has as many clients follow process 1 as may. */
+static void follow_by_most(session_t *self)
 {
-    session_t *self = *state;
-
-    add(self);
     for (int i = 0; i < PROCESS_VIEWERS; i++) {
         char client[] = "c0";
 
@@ -261,12 +259,34 @@ static void too_many_do_not_follow(void **state)
         ask_as(self, client, "attach_request", "{\"process\":1}");
     }
     (void) deeds_take();
+}
+
+static void too_many_do_not_follow(void **state)
+{
+    session_t *self = *state;
+
+    add(self);
+    follow_by_most(self);
     ask(self, "attach_request", "{\"process\":1}");
     refused("attach", "ProcessBusy",
             "8 clients follow this process already, the most: send it again "
             "when one has left");
     ask_as(self, "c0", "attach_request", "{\"process\":1}");
     DID("control process_attach_reply ok");
+}
+
+static void a_start_again_is_answered_to_who_does_not_follow(void **state)
+{
+    session_t *self = *state;
+
+    ask(self, "start_request", "{\"argv\":[\"ls\"],\"key\":\"k\"}");
+    processes_find(self->processes, 1)->phase = PROCESS_RUNNING;
+    follow_by_most(self);
+    ask(self, "start_request", "{\"argv\":[\"ls\"],\"key\":\"k\"}");
+    DID("control process_start_reply ok");
+    ask(self, "start_request",
+        "{\"argv\":[\"ls\"],\"key\":\"k\",\"follow\":true}");
+    HAS("\"ename\":\"ProcessBusy\"", "process_start_reply");
 }
 
 static void signals_have_names_and_numbers(void **state)
@@ -443,6 +463,7 @@ int main(void)
         TEST(one_that_is_not_there_is_not_found),
         TEST(a_client_follows_takes_and_leaves),
         TEST(too_many_do_not_follow),
+        TEST(a_start_again_is_answered_to_who_does_not_follow),
         TEST(signals_have_names_and_numbers),
         TEST(a_stop_has_its_grace),
         TEST(only_a_terminal_is_resized),
