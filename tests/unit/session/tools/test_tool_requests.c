@@ -150,6 +150,33 @@ static void an_offer_that_cannot_be_is_refused(void **state)
     assert_int_equal(tool_providers_size(self->tools.providers), 1);
 }
 
+static void serve_as_gateway(session_t *self, session_tools_order_t order,
+                             const char *provider)
+{
+    order.is_gateways = true;
+    serve(self, 0, order, provider);
+}
+
+/* A client with such a name would get the calls of the gateway's server. */
+static void the_names_of_tool_servers_are_the_gateways(void **state)
+{
+    session_t *self = *state;
+
+    offer_by(self, TOOL_SERVER_PREFIX "s", "[{\"name\":\"t\"}]");
+    DID("ANSWERED 1 error NotPermitted");
+    SAYS("providers whose name begins with `" TOOL_SERVER_PREFIX
+         "` are servers of the gateway's own; choose another name");
+    assert_null(tool_providers_of(self->tools.providers, "t"));
+    serve_as_gateway(
+        self,
+        (session_tools_order_t){.kind = TOOLS_REGISTER,
+                                .text = as_text("[{\"name\":\"t\"}]")},
+        TOOL_SERVER_PREFIX "s");
+    DID("audit tools registered by token=1; ANSWERED 0 ok");
+    assert_string_equal(tool_providers_of(self->tools.providers, "t"),
+                        TOOL_SERVER_PREFIX "s");
+}
+
 static void what_is_not_journaled_is_not_done(void **state)
 {
     session_t *self = *state;
@@ -339,6 +366,26 @@ static void the_process_of_a_tool_server_answers(void **state)
     DID("audit tool_call ok by token=1; ANSWERED 3 ok");
 }
 
+/* Calls that it was given may be done; others go to the next process. */
+static void a_tool_server_that_ends_fails_what_it_was_given(void **state)
+{
+    session_t *self = *state;
+
+    add_call_of(self, 5, TOOL_SERVER_PREFIX "s");
+    tool_calls_note_given(self->tools.calls, TOOL_SERVER_PREFIX "s", "x", 0);
+    add_call_of(self, 6, TOOL_SERVER_PREFIX "s");
+    serve_as_gateway(self,
+                     (session_tools_order_t){.kind = TOOLS_LEAVE,
+                                             .text = as_text("it has ended")},
+                     TOOL_SERVER_PREFIX "s");
+    DID("audit tool_call provider_left by gateway");
+    assert_non_null(strstr(deeds_content("journal tool_result"),
+                           "{\"reason\":\"provider_left\",\"text\":"
+                           "\"it has ended\"}"));
+    assert_null(tool_calls_find(self->tools.calls, 5));
+    assert_non_null(tool_calls_find(self->tools.calls, 6));
+}
+
 static void a_result_that_is_no_json_is_refused(void **state)
 {
     session_t *self = *state;
@@ -461,6 +508,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_offer_is_answered_with_all_tools),
         TEST(an_offer_that_cannot_be_is_refused),
+        TEST(the_names_of_tool_servers_are_the_gateways),
         TEST(what_is_not_journaled_is_not_done),
         TEST(one_that_is_removed_waits_no_more),
         TEST(a_wait_has_its_time),
@@ -472,6 +520,7 @@ int main(void)
         TEST(an_answer_ends_its_call_once),
         TEST(only_the_gateway_answers_its_calls),
         TEST(the_process_of_a_tool_server_answers),
+        TEST(a_tool_server_that_ends_fails_what_it_was_given),
         TEST(a_result_that_is_no_json_is_refused),
         TEST(too_big_a_result_fails_the_call),
         TEST(an_answer_that_is_not_journaled_can_be_given_again),
