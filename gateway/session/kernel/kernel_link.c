@@ -78,7 +78,7 @@ static void watch_link(kernel_link_t *self);
 /* Watches the link for writing while data waits. */
 static void mind(kernel_link_t *self)
 {
-    if (self->kernel && kernel_is_writing(self->kernel) != self->is_writing)
+    if (kernel_is_writing(self->kernel) != self->is_writing)
         watch_link(self);
 }
 

@@ -1,12 +1,11 @@
 /* A session's connection to its kernel, over a kernel and a loop that are
- * replaced: no descriptor is open. */
+ * replaced: no descriptor is open. What a launch reports is in
+ * test_kernel_link_status.c. */
 #include "gateway/session/kernel/kernel_link.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #define LINK_FD 0 /* a descriptor like others */
 #define INIT_FD 101
@@ -475,6 +474,20 @@ static void a_process_may_have_any_descriptor(void **state)
     assert_int_equal(loop.events[LINK_FD], 0);
 }
 
+static void pid_1_may_have_any_descriptor(void **state)
+{
+    kernel_link_t *self = *state;
+    fault_t fault;
+
+    fake.init_fd = 0;
+    assert_int_equal(kernel_link_open(self, "/r", false, &fault), 0);
+    assert_int_equal(loop.events[0], ZMQ_POLLIN | ZMQ_POLLERR);
+    happens(0, ZMQ_POLLIN);
+    assert_int_equal(silences, 0);
+    kernel_link_unwatch(self);
+    assert_int_equal(loop.events[0], 0);
+}
+
 static void a_process_that_has_ended_is_not_watched(void **state)
 {
     kernel_link_t *self = *state;
@@ -488,75 +501,6 @@ static void a_process_that_has_ended_is_not_watched(void **state)
     assert_int_equal(kernel_link_adopt(self, 7, 77, &fault), 0);
     assert_int_equal(loop.events[PIDFD], ZMQ_POLLIN | ZMQ_POLLERR);
     assert_true(kernel_link_has_process(self));
-}
-
-/* --- What the launch reports --- */
-
-static int count_watched(void)
-{
-    int count = 0;
-
-    for (size_t i = 0; i < sizeof loop.events / sizeof *loop.events; i++)
-        count += loop.events[i] != 0;
-    return count;
-}
-
-static int open_status(kernel_link_t *self)
-{
-    int fds[2];
-
-    assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
-    assert_true(fds[0] <= PIDFD);
-    kernel_link_watch_status(self, fds[0]);
-    assert_int_equal(loop.events[fds[0]], ZMQ_POLLIN | ZMQ_POLLERR);
-    return fds[1];
-}
-
-static void a_launch_that_says_nothing_is_waited_for(void **state)
-{
-    kernel_link_t *self = *state;
-    fault_t fault;
-    int fd;
-
-    assert_int_equal(kernel_link_read_status(self, &fault), 0);
-    fd = open_status(self);
-    assert_int_equal(kernel_link_read_status(self, &fault), 0);
-    assert_int_equal(count_watched(), 1);
-    close(fd); /* all went well */
-    assert_int_equal(kernel_link_read_status(self, &fault), 0);
-    assert_int_equal(count_watched(), 0);
-}
-
-static void a_fault_is_read_once_and_whole(void **state)
-{
-    kernel_link_t *self = *state;
-    fault_t fault = {0}, sent = {.code = ESTALE, .text = "changed"};
-    int fd = open_status(self);
-
-    assert_int_equal(write(fd, &sent, sizeof sent), sizeof sent);
-    assert_int_equal(kernel_link_read_status(self, &fault), 1);
-    assert_int_equal(fault.code, ESTALE);
-    assert_string_equal(fault.text, "changed");
-    assert_int_equal(kernel_link_read_status(self, &fault), 0);
-    close(fd);
-    fd = open_status(self);
-    assert_int_equal(write(fd, &sent, 3), 3);
-    errno = EAGAIN; /* of something else */
-    assert_int_equal(kernel_link_read_status(self, &fault), 0);
-    assert_int_equal(count_watched(), 0);
-    close(fd);
-}
-
-static void a_status_that_was_forgotten_is_not_read(void **state)
-{
-    kernel_link_t *self = *state;
-    fault_t fault, sent = {.code = ESTALE};
-    int fd = open_status(self);
-
-    assert_int_equal(write(fd, &sent, sizeof sent), sizeof sent);
-    kernel_link_forget_status(self);
-    assert_int_equal(kernel_link_read_status(self, &fault), 0);
-    close(fd);
 }
 
 static void ignores_a_kernel_that_it_forgot(void **state)
@@ -590,10 +534,8 @@ int main(void)
         TEST(reports_a_pid_1_that_says_nothing),
         TEST(ignores_a_kernel_that_it_forgot),
         TEST(a_process_may_have_any_descriptor),
+        TEST(pid_1_may_have_any_descriptor),
         TEST(a_process_that_has_ended_is_not_watched),
-        TEST(a_launch_that_says_nothing_is_waited_for),
-        TEST(a_fault_is_read_once_and_whole),
-        TEST(a_status_that_was_forgotten_is_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
