@@ -106,6 +106,18 @@ def test_no_note_of_what_would_not_be_taken(
     assert answer["notes"] == []
 
 
+def test_no_note_of_what_another_package_excludes(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """The cooldown alone has not held it back."""
+    index.add("x", "1")
+    index.add("x", "2", age_days=1)
+    index.add("caps", "1", requires=["x<2"])
+    answer = folder.do("add", "x", "caps")
+    assert [one["name"] for one in answer["added"]] == ["caps", "x"]
+    assert answer["notes"] == []
+
+
 def test_no_note_without_a_cooldown_or_index(
     folder: Folder, index: FakeIndex
 ) -> None:

@@ -107,7 +107,8 @@ def find_held_back(
 ) -> list[Young]:
     """Return the versions that would have been taken, were they older.
 
-    `asked` has the requirements and `taken` the versions, by name.
+    `asked` has the requirements, of packages that no other one needs, and
+    `taken` the versions, by name.
     """
     names = [name for name in asked if young.get(name)][:NAMES_MAX]
     if not names:

@@ -143,17 +143,21 @@ class Resolver:
         asked = {
             pin.name: requested[pin.name]
             for pin in fresh
-            if pin.name in self.case.asked and self._is_held(pin.name)
+            if pin.name in self.case.asked and self._is_held(pin)
         }
         self._check_statuses([pin.name for pin in fresh], found, asked)
         return [pin_wheel(self.job, pin) for pin in found]
 
-    def _is_held(self, name: str) -> bool:
-        """Return true if the cooldown decides which version comes."""
+    def _is_held(self, pin: Pin) -> bool:
+        """Return true if only the cooldown can keep back a newer version.
+
+        Another package that needs it may exclude the newer one, too.
+        """
         return (
             self.job.cooldown > 0
-            and name not in self.exempt
-            and name not in self.job.pins
+            and not pin.via
+            and pin.name not in self.exempt
+            and pin.name not in self.job.pins
         )
 
     def _check_statuses(
