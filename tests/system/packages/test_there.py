@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
 import pytest
-from fake_index import FakeIndex
+from fake_index import FakeIndex, make_metadata
 from hearth_downloads.packages.generations import Account, Generations, Package
+from hearth_downloads.packages.judge import RULES
 from hearth_downloads.packages.there import find_requested
 from worker import Folder, Refusal, refuse
 
@@ -44,6 +46,30 @@ def test_what_the_session_has_needs_no_index(
     assert session.do("add", asked) == listed
     assert index.count() == 0
     assert os.readlink(session.session() / "current") == "1"
+
+
+def test_what_older_rules_have_let_pass_is_judged_again(
+    session: Folder, index: FakeIndex
+) -> None:
+    """A revival asks for what is there, and gets no more than a new session."""
+    place = Generations(str(session.session()))
+    older = replace(place.read(), rules=0)
+    place.update(older)
+    listed = session.do("list")
+    assert session.do("add", "a") == listed
+    assert place.read() == replace(older, rules=RULES)
+    assert index.count() == 0
+    place.update(older)
+    claim = session.session() / "1" / "numpy-99.dist-info"
+    claim.mkdir()
+    (claim / "METADATA").write_bytes(make_metadata("numpy", "99", [], {}))
+    index.status = 200
+    answer = session.do("add", "a")
+    assert (answer["added"], answer["changed"]) == ([], [])
+    assert names(answer) == names(listed)
+    assert os.readlink(session.session() / "current") == "2"
+    assert "numpy-99.dist-info" not in session.current()
+    assert place.read().rules == RULES
 
 
 @pytest.mark.parametrize("form", ["pytest", "pytest=={}", "pytest>=1"])

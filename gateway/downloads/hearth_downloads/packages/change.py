@@ -132,22 +132,19 @@ class _Change:
             return Account()
 
     def _judge_again(self, account: Account) -> Account:
-        """Judge a profile's packages that older rules have let pass.
+        """Judge packages that older rules have let pass.
 
-        Return none if they are refused: they are made anew, and if the index
-        still has the same, the refusal says why.
+        If they are refused, they are made anew: those of a profile all of them,
+        those of a session as what it has. If the index still has the same, the
+        refusal says why.
         """
-        if (
-            self.job.order != "profile"
-            or not account.generation
-            or account.rules == RULES
-        ):
+        if _is_judged(account):
             return account
         self.gateway.progress(f"judging {len(account.packages)} packages")
         try:
             self._judge(self.generations.folder(account), account.packages)
         except (Refused, OSError):
-            return Account()
+            return Account() if self.job.order == "profile" else account
         account = replace(account, rules=RULES)
         self.generations.update(account)
         return account
@@ -163,10 +160,11 @@ class _Change:
             return None
         if not fits_pins(self.job, self.before) or not self._is_whole():
             return None
+        if not _is_judged(self.before):
+            return None
         if self.job.order == "profile":
             # Its key has what the profile's Python has.
-            is_judged = self.before.rules == RULES
-            return new if is_judged and new == self.before.requested else None
+            return new if new == self.before.requested else None
         return find_requested(new, self.before, self.profile)
 
     def _record(self, requested: dict[str, str], new: dict[str, str]) -> bytes:
@@ -290,6 +288,7 @@ class _Change:
         return (
             versions == self.before.versions()
             and self.before.generation > 0
+            and _is_judged(self.before)
             and self._is_whole()
         )
 
@@ -317,7 +316,7 @@ class _Change:
         if account.generation:
             self.generations.update(account)
         else:
-            self.generations.commit(None, account)
+            self.generations.commit(None, replace(account, rules=RULES))
         return answer
 
     def _report(
@@ -379,6 +378,11 @@ class _Change:
         finally:
             os.close(folder)
         return [tally.count, tally.size]
+
+
+def _is_judged(account: Account) -> bool:
+    """Return true if today's rules have let all of it pass."""
+    return not account.generation or account.rules == RULES
 
 
 def _check_count(job: Job, requested: dict[str, str]) -> None:
