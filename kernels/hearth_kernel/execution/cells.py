@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # signal's own makes enums
 import asyncio
+import contextlib
 import contextvars
 import resource
 import signal
@@ -123,7 +124,9 @@ class Cells:
         )
         shell.shown = shell.display_fault = None
         limits.forget()
-        added.look()
+        # No interrupt can come yet: it is the session's code that raises it.
+        with contextlib.suppress(KeyboardInterrupt):
+            added.look()
         compact.enable(shell, compact.is_wanted(self.state.metadata))
         shell.is_cancelled = False
         shell.is_executing = True

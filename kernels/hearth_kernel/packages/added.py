@@ -7,7 +7,6 @@ or removed, so that no cell sees half of them.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import os
@@ -130,18 +129,17 @@ def _forget() -> None:
 def look() -> None:
     """Forget what the folder had, if it leads elsewhere than at the last look.
 
-    No cell has begun: what a finder of the session's code raises would end the
-    kernel.
+    The next look does what an interrupt of this one has left.
     """
     global _seen
     if not _folder:
         return
     target = _target()
     if target != _seen:
-        _seen = target
         imported.note(_folder)
-        with contextlib.suppress(BaseException):
+        with imported.passing_over():
             _forget()
+        _seen = target
 
 
 def find_old(names: Iterable[str]) -> Optional[list[str]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any, Optional
 
@@ -23,6 +23,17 @@ _members = vars(ModuleType)["__dict__"].__get__
 _seen: dict[str, str] = {}
 # The version that is imported of those that were changed since.
 _held: dict[str, str] = {}
+
+
+@contextlib.contextmanager
+def passing_over() -> Iterator[None]:
+    """Pass over what the session's code raises, but an interrupt of a cell."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # it must not end the kernel
+        pass
 
 
 def _module(path: str) -> str:
@@ -66,7 +77,7 @@ def _note(folder: str) -> None:
 
 def note(folder: str) -> None:
     """Note which versions there are, after they have changed."""
-    with contextlib.suppress(BaseException):  # it must not end the kernel
+    with passing_over():
         _note(folder)
 
 
@@ -89,7 +100,6 @@ def find(folder: str, names: Iterable[str]) -> Optional[list[str]]:
 
     None if that is not known. The names are normalised.
     """
-    try:
+    with passing_over():
         return _find(folder, names)
-    except BaseException:
-        return None
+    return None

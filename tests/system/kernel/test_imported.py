@@ -3,7 +3,7 @@
 
 import pytest
 from test_kernel_packages import begin, folder, show  # noqa: F401
-from test_pip import add, change
+from test_pip import add, answer, calls, change
 
 from gateway import only
 
@@ -118,6 +118,27 @@ def test_pip_says_what_is_unknown(imports, folder):  # noqa: F811
     assert change(imports, folder, "2", "2") == [
         "what a cell has imported already stays as it is until a restart"
     ]
+    imports.run("os.listdir = real")
+    assert look(imports, "humanize") == ["humanize"]
+
+
+def test_an_interrupt_ends_the_cell_that_looks(imports, folder):  # noqa: F811
+    """It is raised here where the kernel looks; the next look does the rest."""
+    imports.run(
+        "import os\nreal, count = os.listdir, 0\n"
+        "def stopped(path):\n"
+        "    global count\n"
+        "    count += 1\n"
+        "    raise KeyboardInterrupt\n"
+        "os.listdir = stopped"
+    )
+    cell, call = calls(imports, "%pip install humanize")
+    add(folder, "2", "humanize", "2")
+    answer(imports, call, result={"status": "ok", "packages": []})
+    error = imports.until_reply(cell)[-1].content
+    assert error["ename"] == "KeyboardInterrupt"
+    # Before a cell it is no interrupt, and ends nothing.
+    assert imports.value("count") == "2"
     imports.run("os.listdir = real")
     assert look(imports, "humanize") == ["humanize"]
 
