@@ -144,6 +144,7 @@ static void say_tools(const session_tools_order_t *order, char *out,
         [TOOLS_LIST] = "list",         [TOOLS_TAKE] = "take",
         [TOOLS_LEAVE] = "leave",       [TOOLS_ANSWER] = "answer",
         [TOOLS_FAIL] = "fail",         [TOOLS_RECORD] = "record",
+        [TOOLS_PROGRESS] = "progress",
     };
     const char *text = order->text ? order->text : "";
 

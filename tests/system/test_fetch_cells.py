@@ -112,6 +112,24 @@ def test_a_replay_fetches_it_again(gateway: Fetching, session: Session) -> None:
     assert gateway.order("began").count("has-replay") == 2
 
 
+def test_progress_is_one_line_of_the_recording(
+    gateway: Fetching, session: Session, client: Client
+) -> None:
+    """It is rewritten while the cell waits, and a replay has no difference."""
+    name = "slow-progress"
+    msg_id = begin(gateway, client, name)
+    shown = client.stream_until(msg_id, f"\r{name}: 5 B of 10 B, ")
+    gateway.let(name)
+    turn = client.finish(msg_id, begun=shown)
+    line = f"{name}  {len(PLAIN)} B  sha256 {HASH}\n"
+    assert turn.stream().endswith(f" \r{line}")
+    text = gateway.run("notebook", "export", session.id, "--format", "md")
+    assert line in text.stdout
+    assert "of 10 B" not in text.stdout
+    done = gateway.run("notebook", "replay", session.id)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("magic", ["%fetch", "%clone"])
 def test_an_interrupt_ends_the_cell_alone(
     gateway: Fetching, session: Session, client: Client, magic: str

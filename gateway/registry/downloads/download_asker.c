@@ -60,20 +60,28 @@ bool download_asker_is_code(const download_asker_t *self)
     return self->call;
 }
 
-/* The reply is the result of the call, also if it is an error: code reads which
- * one. The session drops it if the call has ended. */
-static void answer_code(const download_asker_t *self, const json_t *reply)
+/* Says something of the call to its session, which drops it if the call has
+ * ended. */
+static void say_to_code(const download_asker_t *self, session_tools_kind_t kind,
+                        const json_t *said)
 {
     const session_entry_t *entry =
         session_table_find(self->parts->table, self->session);
-    cleanup_free char *text = json_dumps(reply, JSON_COMPACT);
+    cleanup_free char *text = json_dumps(said, JSON_COMPACT);
     session_command_t *command;
 
     if (!entry || entry->state >= SESSION_ENTRY_DRAINED)
         return;
-    command = session_command_new_tools(TOOLS_ANSWER, NULL, text);
+    command = session_command_new_tools(kind, NULL, text);
     command->tools.number = self->call;
     mailbox_line_send(entry->line, command);
+}
+
+void download_asker_say_progress(const download_asker_t *self,
+                                 const json_t *progress)
+{
+    if (download_asker_is_code(self))
+        say_to_code(self, TOOLS_PROGRESS, progress);
 }
 
 void download_asker_answer(download_asker_t *self, json_t *reply)
@@ -82,7 +90,8 @@ void download_asker_answer(download_asker_t *self, json_t *reply)
         management_answer(self->parts->management, &self->request, reply);
         return;
     }
-    answer_code(self, reply);
+    /* An error is a result, too: code reads which one. */
+    say_to_code(self, TOOLS_ANSWER, reply);
     json_decref(reply);
 }
 

@@ -25,6 +25,9 @@ void download_asker_destroy(download_asker_t **self_p);
 const char *download_asker_who(const download_asker_t *self);
 /* Returns true for code in a cell. */
 bool download_asker_is_code(const download_asker_t *self);
+/* Says to code how far its job has come; a client asks by itself. */
+void download_asker_say_progress(const download_asker_t *self,
+                                 const json_t *progress);
 /* Answers with a reply of the management protocol, which is taken. Called once.
  * The answer is dropped if no client, and no code, waits for it any more. */
 void download_asker_answer(download_asker_t *self, json_t *reply);

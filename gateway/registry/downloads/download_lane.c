@@ -71,6 +71,15 @@ static void answer(download_job_t *job, json_t *reply)
     download_asker_destroy(&job->asker);
 }
 
+static void on_progressed(void *arg)
+{
+    const download_job_t *job = arg;
+    const download_lane_start_t *start = &job->lane->start;
+
+    if (start->progressed && job->asker)
+        start->progressed(job);
+}
+
 static void on_answered(void *arg, json_t *reply)
 {
     answer(arg, reply);
@@ -90,7 +99,8 @@ static void on_ended(void *arg)
 /* Starts the job's process; returns why it cannot, NULL if it can. */
 static json_t *start(download_job_t *job)
 {
-    static const download_process_ops_t ops = {.answered = on_answered,
+    static const download_process_ops_t ops = {.progressed = on_progressed,
+                                               .answered = on_answered,
                                                .ended = on_ended};
     const download_lane_t *self = job->lane;
     const download_users_t users =

@@ -43,6 +43,8 @@ typedef struct {
     json_t *(*probe)(void *arg, const download_job_t *job);
     const char *jobs;     /* "jobs with packages" */
     const char *stopping; /* after "the gateway stops while"; a sentence */
+    /* A job that is not answered has come further; NULL: nothing happens. */
+    void (*progressed)(const download_job_t *job);
     /* Takes the asker and the reply, and answers it now or later. */
     void (*answered)(void *arg, download_job_t *job, json_t *reply);
     void *arg;

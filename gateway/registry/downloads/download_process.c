@@ -258,6 +258,8 @@ static bool take(download_process_t *self)
     reply = take_file(self, reply, &files);
     if (reply)
         answer(self, reply);
+    else
+        self->start.ops->progressed(self->start.arg);
     return !reply;
 }
 

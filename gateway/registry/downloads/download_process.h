@@ -19,6 +19,8 @@
 typedef struct download_process download_process_t;
 
 typedef struct {
+    /* The worker has said how far the job has come. */
+    void (*progressed)(void *arg);
     /* Takes the worker's answer, or the error in its place: a reply of the
      * management protocol. Called once, unless the job was given up. */
     void (*answered)(void *arg, json_t *reply);

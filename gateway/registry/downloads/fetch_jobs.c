@@ -69,6 +69,61 @@ void fetch_jobs_on_placed(fetch_jobs_t *self, uint64_t number, json_t *answer)
     fetch_placements_on_placed(self->placements, number, answer);
 }
 
+/* A fetch as others see it; all members are borrowed. */
+typedef struct {
+    const download_kind_t *kind;
+    unsigned number;
+    const char *url, *path, *tag, *state;
+    const download_progress_t *progress; /* NULL: it does not run */
+} shown_t;
+
+static json_t *show(const shown_t *fetch)
+{
+    static const download_progress_t none;
+    const download_progress_t *progress =
+        fetch->progress ? fetch->progress : &none;
+    cleanup_free char *plain = url_plain(fetch->url);
+    json_t *shown = json_pack(
+        "{s:i,s:s,s:s,s:s,s:s,s:s,s:I,s:n,s:s}", "number", (int) fetch->number,
+        "kind", fetch->kind->thing, "url", plain, "path", fetch->path, "tag",
+        fetch->tag, "state", fetch->state, "bytes",
+        (json_int_t) progress->bytes, "total", "doing", progress->text);
+
+    if (progress->total > 0)
+        json_object_set_new(shown, "total", json_integer(progress->total));
+    return shown;
+}
+
+static json_t *show_placement(const fetch_placement_t *placement)
+{
+    return show(&(shown_t){.kind = placement->kind,
+                           .number = placement->number,
+                           .url = placement->url,
+                           .path = placement->path,
+                           .tag = placement->tag,
+                           .state = "copying"});
+}
+
+static json_t *show_job(const download_job_t *job)
+{
+    return show(&(shown_t){
+        .kind = job->kind,
+        .number = job->number,
+        .url = download_job_text(job->content, "url"),
+        .path = download_job_text(job->content, "path"),
+        .tag = download_job_text(job->content, "tag"),
+        .state = job->process ? "running" : "waiting",
+        .progress =
+            job->process ? download_process_progress(job->process) : NULL});
+}
+
+static void on_progressed(const download_job_t *job)
+{
+    json_auto_t *shown = show_job(job);
+
+    download_asker_say_progress(job->asker, shown);
+}
+
 /* Two workers with one URL would wait for each other, and one of them would
  * have a place for nothing. */
 static bool waits_for(const json_t *job, const json_t *running)
@@ -94,6 +149,7 @@ fetch_jobs_t *fetch_jobs_new(const registry_parts_t *parts,
         .jobs = "fetches",
         .stopping = "the gateway stops before it is there; ask the next one "
                     "again",
+        .progressed = on_progressed,
         .answered = on_answered,
         .arg = self,
     };
@@ -265,54 +321,6 @@ static void fetch(fetch_jobs_t *self, const session_entry_t *entry,
         }
         download_lane_add(self->lane, kind, entry, job, &asker);
     }
-}
-
-/* A fetch for a list; all members are borrowed. */
-typedef struct {
-    const download_kind_t *kind;
-    unsigned number;
-    const char *url, *path, *tag, *state;
-    const download_progress_t *progress; /* NULL: it does not run */
-} shown_t;
-
-static json_t *show(const shown_t *fetch)
-{
-    static const download_progress_t none;
-    const download_progress_t *progress =
-        fetch->progress ? fetch->progress : &none;
-    cleanup_free char *plain = url_plain(fetch->url);
-    json_t *shown = json_pack(
-        "{s:i,s:s,s:s,s:s,s:s,s:s,s:I,s:n,s:s}", "number", (int) fetch->number,
-        "kind", fetch->kind->thing, "url", plain, "path", fetch->path, "tag",
-        fetch->tag, "state", fetch->state, "bytes",
-        (json_int_t) progress->bytes, "total", "doing", progress->text);
-
-    if (progress->total > 0)
-        json_object_set_new(shown, "total", json_integer(progress->total));
-    return shown;
-}
-
-static json_t *show_placement(const fetch_placement_t *placement)
-{
-    return show(&(shown_t){.kind = placement->kind,
-                           .number = placement->number,
-                           .url = placement->url,
-                           .path = placement->path,
-                           .tag = placement->tag,
-                           .state = "copying"});
-}
-
-static json_t *show_job(const download_job_t *job)
-{
-    return show(&(shown_t){
-        .kind = job->kind,
-        .number = job->number,
-        .url = download_job_text(job->content, "url"),
-        .path = download_job_text(job->content, "path"),
-        .tag = download_job_text(job->content, "tag"),
-        .state = job->process ? "running" : "waiting",
-        .progress =
-            job->process ? download_process_progress(job->process) : NULL});
 }
 
 /* Returns the reply with the fetches of a session that are not done, the

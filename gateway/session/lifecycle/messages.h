@@ -94,6 +94,8 @@ typedef enum {
     TOOLS_ANSWER,   /* text: JSON, the result of the call `number` */
     TOOLS_FAIL,     /* text: why the call `number` has no result */
     TOOLS_RECORD,   /* text: recorded calls that answer from now on; "": none */
+    TOOLS_PROGRESS, /* the gateway's own; text: JSON object, how far the call
+                       `number` has come */
 } session_tools_kind_t;
 
 typedef struct {

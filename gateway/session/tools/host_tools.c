@@ -163,6 +163,19 @@ int host_tools_end(session_t *self, uint64_t id,
     return 0;
 }
 
+void host_tools_say_progress(session_t *self, uint64_t id, bytes_t progress)
+{
+    const tool_call_t *call = tool_calls_find(self->tools.calls, id);
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+
+    if (!call || !call->wants_progress)
+        return;
+    jspan_write_begin(&content);
+    jspan_write_raw(&content, "progress", progress);
+    jspan_write_end(&content);
+    send_kernel(self, FRAME_CALLED, call->number, buffer_bytes(&content));
+}
+
 void host_tools_fail(session_t *self, uint64_t id, const char *reason,
                      const char *text)
 {

@@ -30,6 +30,9 @@ int host_tools_end(session_t *self, uint64_t id,
  * those that were given to it, or those that were not. */
 void host_tools_fail_servers(session_t *self, const char *provider_or_null,
                              bool is_given, const char *text);
+/* Says to the kernel how far a call has come, a JSON object, if it takes that.
+ * This is not journaled: the kernel does not get it again. */
+void host_tools_say_progress(session_t *self, uint64_t id, bytes_t progress);
 /* Ends a call with an error of the gateway's. If the journal does not take it,
  * the timer tries again. */
 void host_tools_fail(session_t *self, uint64_t id, const char *reason,

@@ -26,6 +26,7 @@ typedef struct tool_call {
                                of the gateway's own; or empty */
     char *held;             /* owned; its result, which the journal has not
                                taken yet; or NULL */
+    bool wants_progress;    /* the kernel takes how far it has come */
     int64_t begun_ms;
     int64_t until_ms; /* then it fails */
 } tool_call_t;

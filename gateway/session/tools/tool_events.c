@@ -121,6 +121,8 @@ static tool_call_t *make_call(session_t *self, const frame_t *frame,
     call->request = frame->request;
     /* A text that cannot be a tool's name is not repeated anywhere. */
     call->tool = mem_text(is_gateways || tool_offer_is_name(name) ? name : "?");
+    call->wants_progress =
+        jspan_is(jspan_member(content, "progress"), JSPAN_TRUE);
     call->begun_ms = clock_monotonic_ms();
     /* The gateway answers each of its own, however long its work takes. */
     call->until_ms =

@@ -374,6 +374,9 @@ void tool_requests_take(session_t *self, session_command_t *command)
     case TOOLS_FAIL:
         on_answer(self, order, command->token);
         break;
+    case TOOLS_PROGRESS:
+        host_tools_say_progress(self, order->number, text_bytes(order->text));
+        break;
     }
     host_tools_await(self);
 }

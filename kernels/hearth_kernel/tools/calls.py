@@ -11,12 +11,16 @@ import json
 import threading
 from concurrent import futures
 from concurrent.futures import Future
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from hearth_kernel import _link
 from hearth_kernel.messaging import outlet
 
 Content = dict[str, Any]
+# Takes how far a call has come; None: nothing was said yet.
+Show = Callable[[Optional[Content]], None]
+
+_TICK = 1.0  # seconds between two looks at how far a call has come
 
 
 class CallError(Exception):
@@ -34,6 +38,8 @@ class _Calls:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.waiting: dict[int, Future[bytes]] = {}
+        # The last word on each call that is watched.
+        self.progress: dict[int, Optional[Content]] = {}
         self.count = 0
         self.thread: Optional[threading.Thread] = None
 
@@ -41,9 +47,21 @@ class _Calls:
         while (answer := _link.answer_wait()) is not None:
             number, content = answer
             with self.lock:
+                if self._is_progress(number, content):
+                    continue
+                self.progress.pop(number, None)
                 future = self.waiting.pop(number, None)
             if future is not None:
                 future.set_result(content)
+
+    def _is_progress(self, number: int, content: bytes) -> bool:
+        """Keep it if it says how far a call has come that is watched."""
+        if number not in self.progress:
+            return False
+        said = json.loads(content).get("progress")
+        if said is not None:
+            self.progress[number] = said
+        return said is not None
 
     def enter(self) -> tuple[int, Future[bytes]]:
         """Make a place for an answer; the call is not sent yet."""
@@ -63,6 +81,7 @@ class _Calls:
     def drop(self, number: int) -> None:
         """Say that no code waits for the answer any more."""
         with self.lock:
+            self.progress.pop(number, None)
             is_waiting = self.waiting.pop(number, None) is not None
         if is_waiting:
             outlet.emit(_link.UNCALL, {"call": number})
@@ -99,6 +118,25 @@ class _Call:
         )
         return self.future
 
+    def watch(self, name: str, arguments: Content, show: Show) -> bytes:
+        """Send it, and return the answer; `show` is called meanwhile."""
+        _calls.progress[self.number] = None
+        outlet.emit(
+            _link.CALL,
+            {
+                "call": self.number,
+                "name": name,
+                "arguments": arguments,
+                "progress": True,
+            },
+        )
+        while True:
+            # No exception is caught around `show`, which may raise the same.
+            done, _ = futures.wait([self.future], _TICK)
+            if done:
+                return self.future.result()
+            show(_calls.progress.get(self.number))
+
     def __exit__(
         self, _: object, error: Optional[BaseException], __: object
     ) -> None:
@@ -126,6 +164,16 @@ def wait(name: str, arguments: Content, seconds: Optional[float]) -> Any:
     """Call, and return the result; None: however long it takes."""
     with _Call() as call:
         answer = call.send(name, arguments).result(seconds)
+    return _value(answer)
+
+
+def watch(name: str, arguments: Content, show: Show) -> Any:
+    """Do the same as wait(), however long it takes.
+
+    `show` is called about once a second, with how far the gateway has come.
+    """
+    with _Call() as call:
+        answer = call.watch(name, arguments, show)
     return _value(answer)
 
 

@@ -6,7 +6,8 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from typing import Any
+from time import monotonic
+from typing import Any, Optional
 
 from IPython.core.error import UsageError
 
@@ -15,6 +16,7 @@ from hearth_kernel.tools import calls
 CALL = "hearth:fetch"
 VARIABLE = "HEARTH_FETCH"  # "cells": the profile permits hosts, and cells ask
 
+_FIRST = 1.0  # seconds before the first line of progress
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -34,6 +36,45 @@ def size_text(count: float) -> str:
         count /= 1024
         unit += 1
     return f"{count:.{1 if unit else 0}f} {_UNITS[unit]}"
+
+
+class _Progress:
+    """Shows how far a download has come, in a line that is written anew.
+
+    It says what `hearth fetch` says, as often. The line is blanked in the end:
+    what is printed next takes its place.
+    """
+
+    def __init__(self) -> None:
+        self._made = self._begun = monotonic()
+        self._next = self._made + _FIRST
+        self._width = 0
+
+    def _write(self, line: str) -> None:
+        # Not all front ends know the sequence that erases a line.
+        print(f"\r{line:{self._width}}", end="", flush=True)
+        self._width = len(line)
+
+    def show(self, said: Optional[dict[str, Any]]) -> None:
+        """Show it if it is time for that."""
+        now = monotonic()
+        done = said["bytes"] if said else 0
+        if not said or not done:
+            self._begun = now
+            return
+        if now < self._next:
+            return
+        total = f" of {size_text(said['total'])}" if said["total"] else ""
+        rate = size_text(done / max(now - self._begun, _FIRST))
+        self._write(f"{said['path']}: {size_text(done)}{total}, {rate}/s")
+        # An hour has some seventy lines.
+        self._next = now + max((now - self._made) / 10, _FIRST)
+
+    def end(self) -> None:
+        """Blank the line, if there is one."""
+        if self._width:
+            self._write("")
+            print("\r", end="", flush=True)
 
 
 def read(
@@ -77,11 +118,15 @@ def ask(
 
     `things` is what the magic brings, and `later` what an interrupt says of it.
     """
+    progress = _Progress()
     try:
         calls.check_process(f"fetch {things}", "fetch them")
-        reply: dict[str, Any] = calls.wait(
-            CALL, {"order": "fetch", **asked}, None
-        )
+        try:
+            reply: dict[str, Any] = calls.watch(
+                CALL, {"order": "fetch", **asked}, progress.show
+            )
+        finally:
+            progress.end()
     except calls.CallError as error:
         raise FetchError(f"{magic}: {error}") from None
     except KeyboardInterrupt:

@@ -1,5 +1,7 @@
 """`%fetch` and `%clone`: what is asked, and what the cell sees of it."""
 
+import re
+
 import pytest
 from test_pip import answer, calls
 
@@ -75,6 +77,50 @@ def test_what_is_printed(kernel, more, line):
     cell, call = calls(kernel, f"%fetch {URL}")
     answer(kernel, call, result={**FILE, **more})
     assert text(kernel.until_reply(cell)) == f"{line}\n"
+
+
+def say_progress(kernel, call, done, total=10):
+    answer(
+        kernel,
+        call,
+        progress={"path": "table.csv", "bytes": done, "total": total},
+    )
+
+
+def watch(kernel, call, done, total=10):
+    """Say that so much has come; return what the cell prints."""
+    say_progress(kernel, call, done, total)
+    while True:
+        event = kernel.event()
+        if event.kind == "STREAM":
+            assert event.content["name"] == "stdout"
+            return event.content["text"]
+        assert event.kind != "REPLY", event.content
+
+
+def test_how_far_it_has_come(kernel):
+    """In one line, whose place the file takes in the end."""
+    cell, call = calls(kernel, f"%fetch {URL}")
+    assert call.content["progress"] is True
+    first = watch(kernel, call, 1536, 3 << 20)
+    form = r"\rtable\.csv: 1\.5 KiB of 3\.0 MiB, [0-9.]+ (K?i?B)/s"
+    assert re.fullmatch(form, first)
+    second = watch(kernel, call, 7, None)
+    assert re.fullmatch(r"\rtable\.csv: 7 B, [0-9.]+ B/s +", second)
+    assert len(second) == len(first)
+    answer(kernel, call, result=FILE)
+    rest = text(kernel.until_reply(cell))
+    assert re.fullmatch(rf"\r +\rtable\.csv  24 B  sha256 {HASH}\n", rest)
+
+
+def test_a_file_without_a_byte_shows_no_progress(kernel):
+    cell, call = calls(kernel, f"%fetch {URL}")
+    say_progress(kernel, call, 0)
+    assert re.match(r"\rtable.csv: 5 B of 10 B", watch(kernel, call, 5))
+    answer(kernel, call, result={"status": "error", "evalue": "it is gone"})
+    events = kernel.until_reply(cell)
+    assert events[-1].content["ename"] == "FetchError"
+    assert re.fullmatch(r"\r +\r", text(events))
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,13 @@ static profile_t profile;
 static char name[] = "python3";
 static int64_t limit_ms;
 static bool is_over;
+static int progresses; /* how often the worker has said how far it is */
+
+static void on_progressed(void *arg)
+{
+    assert_ptr_equal(arg, &process);
+    progresses++;
+}
 
 static void on_answered(void *arg, json_t *reply)
 {
@@ -48,8 +55,8 @@ static void on_ended(void *arg)
     is_over = true;
 }
 
-static const download_process_ops_t ops = {.answered = on_answered,
-                                           .ended = on_ended};
+static const download_process_ops_t ops = {
+    .progressed = on_progressed, .answered = on_answered, .ended = on_ended};
 
 static int begin(void **state)
 {
@@ -60,6 +67,7 @@ static int begin(void **state)
     limit_ms = 600000;
     profile = (profile_t){.name = name, .python = inside("python")};
     is_over = false;
+    progresses = 0;
     deeds_forget();
     return 0;
 }
@@ -167,6 +175,7 @@ static void a_job_and_its_answer(void **state)
     (void) state;
     run_script(READ_JOB SAY("{\"progress\":\"so\"}") SAY("{\"ok\":{}}"));
     DID("ok: ; ended");
+    assert_int_equal(progresses, 1);
     job = read_file("job");
     assert_string_equal(job, "{\"order\":\"list\"}");
     assert_int_equal(open_files(), files);

@@ -308,6 +308,15 @@ static void what_is_refused(void **state)
     assert_int_equal(download_fakes.started, 0);
 }
 
+/* The worker says how far it has come. */
+static void come_further(size_t worker)
+{
+    const download_process_start_t *start =
+        &download_fakes.workers[worker].start;
+
+    start->ops->progressed(start->arg);
+}
+
 /* The answer is the call's result, as a client gets it. */
 static void code_asks(void **state)
 {
@@ -323,6 +332,25 @@ static void code_asks(void **state)
     said = fake_said();
     assert_non_null(strstr(said, "aa1 NOTE"));
     assert_non_null(strstr(said, "aa1 TOOLS answer 5 {\"status\":\"ok\""));
+}
+
+/* A client asks by itself. */
+static void code_sees_its_progress(void **state)
+{
+    const char *said;
+
+    (void) state;
+    fetch("aa1", "https://a.example/y");
+    come_further(0);
+    assert_string_equal(fake_said(), "");
+    call(5, "{\"order\":\"fetch\",\"url\":\"https://a.example/x\"}");
+    come_further(1);
+    said = fake_said();
+    assert_non_null(strstr(said, "aa1 TOOLS progress 5 {"));
+    assert_non_null(strstr(said, "\"path\":\"x\""));
+    assert_non_null(strstr(said, "\"bytes\":7,\"total\":10"));
+    download_fakes_leave(0);
+    download_fakes_leave(1);
 }
 
 static void what_code_asks_is_refused(void **state)
@@ -439,6 +467,7 @@ int main(void)
         FETCH_TEST(the_gateway_stops),
         FETCH_TEST(what_is_refused),
         FETCH_TEST(code_asks),
+        FETCH_TEST(code_sees_its_progress),
         FETCH_TEST(what_code_asks_is_refused),
         FETCH_TEST(a_session_may_fetch_nothing),
         FETCH_TEST(submodules_are_the_operators_choice),

@@ -133,6 +133,34 @@ static void a_call_goes_to_the_process_and_back(void **state)
     DID("");
 }
 
+/* A kernel that does not ask for it, as an older one, would take it for the
+ * answer. */
+static void the_kernel_sees_how_far_a_call_has_come(void **state)
+{
+    session_t *self = *state;
+    uint64_t id;
+
+    ready(self);
+    call(self, 11, "t");
+    (void) deeds_take();
+    answer(self, TOOLS_PROGRESS, waiting(self), "{\"bytes\":7}");
+    DID("");
+    fake_kernel_says(FRAME_CALL, fake_running(self),
+                     "{\"call\":12,\"name\":\"t\",\"arguments\":{},"
+                     "\"progress\":true}");
+    kernel_events_read(self);
+    (void) deeds_take();
+    id = tool_calls_first(self->tools.calls)->next->id;
+    answer(self, TOOLS_PROGRESS, id, "{\"bytes\":7}");
+    DID("kernel CALLED");
+    assert_int_equal(fake_outside.sent, 12);
+    HAS("{\"progress\":{\"bytes\":7}}", "CALLED");
+    answer(self, TOOLS_ANSWER, id, "1");
+    (void) deeds_take();
+    answer(self, TOOLS_PROGRESS, id, "{\"bytes\":8}");
+    DID("");
+}
+
 static void the_tools_are_given_to_the_kernel(void **state)
 {
     session_t *self = *state;
@@ -549,6 +577,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_call_goes_to_the_process_and_back),
+        TEST(the_kernel_sees_how_far_a_call_has_come),
         TEST(the_tools_are_given_to_the_kernel),
         TEST(an_older_kernel_gets_no_such_frames),
         TEST(the_first_answer_counts),
