@@ -21,6 +21,14 @@ json_t *json_tree_load(const void *text, size_t size, json_error_t *ret_error)
     return NULL;
 }
 
+/* Returns the text of a member, lent; "" if it has no such member. */
+static const char *text_of(const json_t *object, const char *member)
+{
+    const char *text = json_string_value(json_object_get(object, member));
+
+    return text ? text : "";
+}
+
 typedef struct {
     const char *text;
     json_t *item;
@@ -42,11 +50,25 @@ json_t *json_tree_sorted(const json_t *list, const char *member,
 
     for (size_t i = 0; i < count; i++) {
         json_t *item = json_array_get(list, i);
-        const char *text = json_string_value(json_object_get(item, member));
-        items[i] = (keyed_t){.text = text ? text : "", .item = item};
+
+        items[i] = (keyed_t){.text = text_of(item, member), .item = item};
     }
     qsort(items, count, sizeof *items, compare);
     for (size_t i = 0; i < count; i++)
         json_array_append(sorted, items[is_falling ? count - 1 - i : i].item);
     return sorted;
+}
+
+const json_t *json_tree_find(const json_t *list, const char *member,
+                             const char *text)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        if (strcmp(text_of(item, member), text) == 0)
+            return item;
+    }
+    return NULL;
 }

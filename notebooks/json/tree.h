@@ -18,5 +18,9 @@ json_t *json_tree_load(const void *text, size_t size, json_error_t *ret_error);
  * by the caller. A missing member counts as empty. */
 json_t *json_tree_sorted(const json_t *list, const char *member,
                          bool is_falling);
+/* Returns the first object of a list whose member is that text, lent; NULL if
+ * there is none. A missing member counts as empty. */
+const json_t *json_tree_find(const json_t *list, const char *member,
+                             const char *text);
 
 #endif

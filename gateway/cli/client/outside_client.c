@@ -2,6 +2,7 @@
 #include "gateway/cli/client/outside_client.h"
 
 #include "base/buffer.h"
+#include "notebooks/json/tree.h"
 
 #include <string.h>
 
@@ -66,19 +67,6 @@ static bool has_file(management_client_t *management, const char *session,
     return hash && strcmp(hash, member_text(result, "sha256")) == 0;
 }
 
-static const json_t *find_package(const json_t *packages, const char *name)
-{
-    const json_t *package;
-    size_t i;
-
-    json_array_foreach(packages, i, package)
-    {
-        if (strcmp(member_text(package, "name"), name) == 0)
-            return package;
-    }
-    return NULL;
-}
-
 static bool has_packages(management_client_t *management, const char *session,
                          const json_t *result)
 {
@@ -95,7 +83,8 @@ static bool has_packages(management_client_t *management, const char *session,
     there = json_object_get(reply, "packages");
     json_array_foreach(json_object_get(result, "packages"), i, package)
     {
-        const json_t *found = find_package(there, member_text(package, "name"));
+        const json_t *found =
+            json_tree_find(there, "name", member_text(package, "name"));
 
         if (strcmp(member_text(found, "version"),
                    member_text(package, "version"))
@@ -104,7 +93,7 @@ static bool has_packages(management_client_t *management, const char *session,
     }
     json_array_foreach(json_object_get(result, "removed"), i, package)
     {
-        if (find_package(there, member_text(package, "name")))
+        if (json_tree_find(there, "name", member_text(package, "name")))
             return false;
     }
     return true;

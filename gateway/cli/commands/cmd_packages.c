@@ -95,21 +95,35 @@ static size_t print_changed(const json_t *reply)
     return json_array_size(packages);
 }
 
-/* Prints which packages of a list have to be imported anew. */
+/* Returns true if the package is imported in another version. */
+static bool is_old(const json_t *reply, const json_t *package)
+{
+    const json_t *name = json_object_get(package, "name"), *old;
+    size_t i;
+
+    json_array_foreach(json_object_get(reply, "restart"), i, old)
+    {
+        if (json_equal(old, name))
+            return true;
+    }
+    return false;
+}
+
+/* Prints which packages of a list have to be imported anew, as `%pip` does. */
 static void print_old(const json_t *reply, const char *list,
                       const char *version)
 {
-    const json_t *packages = json_object_get(reply, list), *package, *old;
+    const json_t *packages = json_object_get(reply, list), *package;
     terminal_cell_t name, word;
-    size_t i, j;
+    size_t i;
 
-    json_array_foreach(packages, i, package) json_array_foreach(
-        json_object_get(reply, "restart"), j,
-        old) if (json_equal(old, json_object_get(package, "name")))
-        printf("%s is imported already: restart the session to get "
-               "%s\n",
-               word_of(package, "name", &name),
-               word_of(package, version, &word));
+    json_array_foreach(packages, i, package)
+    {
+        if (is_old(reply, package))
+            printf("%s is imported already: restart the session to get %s\n",
+                   word_of(package, "name", &name),
+                   word_of(package, version, &word));
+    }
 }
 
 static void print_restarts(const json_t *reply)
@@ -125,8 +139,11 @@ static void print_notes(const json_t *reply)
     const json_t *note;
     size_t i;
 
-    json_array_foreach(json_object_get(reply, "notes"), i, note) printf(
-        "note: %s\n", terminal_cell(json_string_value(note), NOTE_WIDTH));
+    json_array_foreach(json_object_get(reply, "notes"), i, note)
+    {
+        printf("note: %s\n",
+               terminal_cell(json_string_value(note), NOTE_WIDTH));
+    }
 }
 
 static void print_changes(const json_t *reply, const char *otherwise)

@@ -4,25 +4,13 @@
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "notebooks/formats/output_list.h"
+#include "notebooks/json/tree.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #define WORD_SHOWN 128 /* bytes of a name or a version */
 #define HASH_SHOWN 8   /* digits, where only the file is another */
-
-static const json_t *find(const json_t *list, const char *name)
-{
-    const json_t *package;
-    size_t i;
-
-    json_array_foreach(list, i, package)
-    {
-        if (strcmp(text_member(package, "name"), name) == 0)
-            return package;
-    }
-    return NULL;
-}
 
 static bool is_same(const json_t *one, const json_t *other, const char *member)
 {
@@ -54,7 +42,8 @@ static void describe(const json_t *list, const json_t *others, buffer_t *out)
 
     json_array_foreach(list, i, package)
     {
-        const json_t *other = find(others, text_member(package, "name"));
+        const json_t *other =
+            json_tree_find(others, "name", text_member(package, "name"));
         bool is_version = other && is_same(package, other, "version");
 
         if (is_version && !is_other_file(package, other))

@@ -200,6 +200,18 @@ static void sorts_by_a_text(void **state)
                          json_array_get(falling, 3 - i));
 }
 
+static void finds_by_a_text(void **state)
+{
+    json_auto_t *list = json_pack("[{s:s,s:i},{s:s},{s:n},{s:s,s:i}]", "k", "b",
+                                  "n", 1, "j", "a", "k", "k", "b", "n", 2);
+
+    (void) state;
+    assert_ptr_equal(json_tree_find(list, "k", "b"), json_array_get(list, 0));
+    assert_ptr_equal(json_tree_find(list, "k", ""), json_array_get(list, 1));
+    assert_null(json_tree_find(list, "k", "a"));
+    assert_null(json_tree_find(NULL, "k", ""));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -211,6 +223,7 @@ int main(void)
         cmocka_unit_test(writes_a_text_as_its_lines),
         cmocka_unit_test(writes_long_texts_in_pieces),
         cmocka_unit_test(sorts_by_a_text),
+        cmocka_unit_test(finds_by_a_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
