@@ -48,11 +48,11 @@ int directory_on_stat(files_thread_t *self, const file_request_t *request,
 
 /* Returns a text that is another one when the file has changed, has come or has
  * gone. Returns null if no file can have such a path. A link has a version of
- * its own: what it points at is not looked at. */
-static json_t *version_of(const file_request_t *request, const json_t *text)
+ * its own: what it points at is not looked at. A negative `root` says why the
+ * workspace is not there, as -errno. */
+static json_t *version_of(int root, const json_t *text)
 {
     cleanup_free char *path = NULL;
-    cleanup_fd int root = -1;
     struct stat status;
     fault_t fault;
     int r;
@@ -61,8 +61,8 @@ static json_t *version_of(const file_request_t *request, const json_t *text)
                   &fault)
         < 0)
         return json_null();
-    if ((r = files_root(request, &root, &fault)) < 0
-        || (r = beneath_stat(root, path, &status, &fault)) < 0)
+    r = root < 0 ? root : beneath_stat(root, path, &status, &fault);
+    if (r < 0)
         return json_sprintf("absent.%d", -r);
     return json_sprintf(
         "%jx.%jx.%jx.%lx.%jx.%lx", (uintmax_t) status.st_ino,
@@ -77,19 +77,22 @@ int directory_on_look(files_thread_t *self, const file_request_t *request,
                       json_t **ret_answer, fault_t *fault)
 {
     const json_t *paths = json_object_get(request->content, "paths"), *path;
+    cleanup_fd int root = -1;
     json_t *versions;
     size_t i;
+    int r;
 
     (void) self;
     if (json_array_size(paths) > FILES_LOOK_MAX)
         return fault_set(fault, EINVAL, "at most %d paths can be looked at",
                          FILES_LOOK_MAX);
+    r = files_root(request, &root, fault);
     versions = json_object();
     json_array_foreach(paths, i, path)
     {
         if (json_is_string(path))
             json_object_set_new(versions, json_string_value(path),
-                                version_of(request, path));
+                                version_of(r < 0 ? r : root, path));
     }
     *ret_answer = json_pack("{s:o}", "versions", versions);
     return 0;
