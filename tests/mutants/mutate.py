@@ -17,7 +17,7 @@ from typing import Callable, Iterator
 from changes import Mutant, mutants
 from measured import Row, record
 from python_changes import python_mutants
-from trial import ROOT, CCopy, Copy, PythonCopy
+from trial import ROOT, CCopy, Copy, PythonCopy, exit_on_signals
 
 
 def is_python(file: Path) -> bool:
@@ -143,6 +143,7 @@ def run(options: argparse.Namespace, folder: Path) -> int:
 
 def main() -> int:
     options = parse()
+    exit_on_signals()
     if options.copy:
         return run(options, options.copy.resolve())
     with tempfile.TemporaryDirectory(prefix="hearth-mutants-") as name:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -87,6 +90,39 @@ os.write(writer, b"x")
 """,
     )
     assert os.read(reader, 9) == b"x"
+    assert os.read(reader, 9) == b""
+    os.close(reader)
+
+
+def test_a_signal_ends_the_running_test(copy: Copy, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    test = f"""
+import os, signal
+os.write(os.open({str(pipe)!r}, os.O_WRONLY), b"x")
+signal.pause()
+"""
+    runner = subprocess.Popen(
+        [
+            *(sys.executable, "-c"),
+            f"""
+import pathlib, sys
+sys.path.insert(0, {str(Path(trial.__file__).parent)!r})
+import trial
+trial.ROOT = pathlib.Path({str(trial.ROOT)!r})
+trial.exit_on_signals()
+copy = trial.Copy(pathlib.Path({str(copy.tree.parent)!r}), [])
+copy.ends_well([sys.executable, "-c", {test!r}], 60)
+""",
+        ]
+    )
+    try:
+        select.select([reader], [], [])
+        assert os.read(reader, 9) == b"x"
+    finally:
+        runner.terminate()
+    assert runner.wait() == 128 + signal.SIGTERM
     assert os.read(reader, 9) == b""
     os.close(reader)
 

@@ -131,6 +131,16 @@ class Copy:
         return status == 0
 
 
+def exit_on_signals() -> None:
+    """Make a signal that ends this process end the running test, too."""
+
+    def leave(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, leave)
+
+
 def end_group(leader: int) -> None:
     try:
         os.killpg(leader, signal.SIGKILL)
