@@ -1,5 +1,5 @@
 /* Starts a zygote and speaks to it over one SOCK_SEQPACKET socket, which is the
- * zygote's descriptor 3: JSON until it is warm, then orders. */
+ * zygote's descriptor 3: JSON until it is warm, then requests. */
 #include "kernels/zygote.h"
 
 #include "base/buffer.h"

@@ -1,4 +1,4 @@
-/* Orders and answers as bytes. Allocates nothing when it reads: what the
+/* Requests and replies as bytes. Allocates nothing when it reads: what the
  * zygote writes to while it launches is lost to the kernels forked before. */
 #include "kernels/zygote_request.h"
 
@@ -12,7 +12,7 @@
 _Static_assert(sizeof(zygote_request_t)
                    == 8 * sizeof(uint32_t) + 2 * sizeof(uint64_t)
                           + sizeof(sandbox_limits_t),
-               "an order has no holes");
+               "a request has no holes");
 _Static_assert(sizeof(zygote_reply_t)
                    == 4 * sizeof(uint32_t) + sizeof(uint64_t) + sizeof(fault_t),
                "an answer has no holes");

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from hearth_kernel import payload
 
 
-def become(profile: dict[str, Any], order: dict[str, Any], link: int) -> None:
+def become(profile: dict[str, Any], request: dict[str, Any], link: int) -> None:
     """Be that interpreter: in the payload, after the sandbox is entered."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     start = (
@@ -25,8 +25,8 @@ def become(profile: dict[str, Any], order: dict[str, Any], link: int) -> None:
     )
     wanted = {
         "link_fd": link,
-        "retain": order["retain"],
-        "env": order.get("env") or {},
+        "retain": request["retain"],
+        "env": request.get("env") or {},
         "preload": profile["preload"],
         "policy": profile.get("policy"),
         "preinstalled": profile.get("preinstalled") or "",
@@ -41,17 +41,17 @@ def become(profile: dict[str, Any], order: dict[str, Any], link: int) -> None:
 
 def main() -> NoReturn:
     """Warm up and be the kernel that argv[1] describes."""
-    order = json.loads(sys.argv[1])
-    link = int(order["link_fd"])
+    request = json.loads(sys.argv[1])
+    link = int(request["link_fd"])
     try:
         os.set_inheritable(link, False)
         from hearth_kernel import environment
         from hearth_kernel.shell import policy
         from hearth_kernel.warm import warm
 
-        environment.have_preinstalled(order["preinstalled"])
-        warm([str(name) for name in order["preload"]], is_zygote=False)
-        policy.configure(order["policy"])
-        payload.become_kernel(order, link)
+        environment.have_preinstalled(request["preinstalled"])
+        warm([str(name) for name in request["preload"]], is_zygote=False)
+        policy.configure(request["policy"])
+        payload.become_kernel(request, link)
     finally:
         os._exit(70)

@@ -34,7 +34,7 @@ def set_blas_threads(count: int) -> None:
 
 
 def become_kernel(
-    order: dict[str, Any],
+    request: dict[str, Any],
     link_fd: int,
     before_ready: Optional[Callable[[], None]] = None,
     when_begun: Optional[Callable[[], None]] = None,
@@ -49,7 +49,7 @@ def become_kernel(
     for number in _HANDLED:
         _signal.signal(number, _signal.SIG_DFL)
     reseed.reseed()
-    environment.settle(order.get("env") or {})
+    environment.settle(request.get("env") or {})
     added.begin()
     os.chdir("/workspace")
     sys.argv = [""]
@@ -58,7 +58,7 @@ def become_kernel(
         set_blas_threads(int(threads))
     kernel.main(
         link_fd,
-        int(order["retain"]),
+        int(request["retain"]),
         before_ready=before_ready,
         when_begun=when_begun,
     )

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 from hearth_kernel import payload
 
-Order = dict[str, Any]
+Fields = dict[str, Any]
 
 PROTOCOL = 5  # ZYGOTE_PROTOCOL of kernels/zygote_request.h
 SOCKET_FD = 3
@@ -34,7 +34,7 @@ class Fault(Exception):
     """A reason why there can be no kernels, as a sentence."""
 
 
-def reply(gateway: socket.socket, answer: Order) -> None:
+def reply(gateway: socket.socket, answer: Fields) -> None:
     """Send one datagram of JSON."""
     gateway.send(json.dumps(answer).encode())
 
@@ -48,7 +48,7 @@ def report_end(gateway: socket.socket, error: Exception) -> NoReturn:
     sys.exit(1)
 
 
-def check_places(profile: Order) -> None:
+def check_places(profile: Fields) -> None:
     """Refuse a setting that names what is not there to be shown."""
     places = [("readonly", path) for path in profile.get("readonly") or []]
     for text in profile.get("mount") or []:
@@ -71,13 +71,13 @@ def check_places(profile: Order) -> None:
             ) from None
 
 
-def _find_made(profile: Order) -> list[str]:
+def _find_made(profile: Fields) -> list[str]:
     """Return the folders that the gateway has made."""
     made = (profile.get("packages") or [])[:1]
     return [*made, *filter(None, [profile.get("preinstalled")])]
 
 
-def mounts(profile: Order) -> list[str]:
+def mounts(profile: Fields) -> list[str]:
     """The folders that a kernel sees at another place, SOURCE:TARGET."""
     wanted = list(profile.get("mount") or [])
     if profile.get("packages"):
@@ -150,15 +150,15 @@ def report_fault(status_fd: int, error: BaseException) -> None:
     os.write(status_fd, struct.pack("i252s", errno.ECHILD, text[:251]))
 
 
-def run_payload(profile: Order, order: Order) -> NoReturn:
+def run_payload(profile: Fields, request: Fields) -> NoReturn:
     """Be a kernel; until it has begun, the launch hears of what goes wrong."""
     from hearth_kernel import _sandbox
 
-    link_fd, status_fd = order["link_fd"], order["status_fd"]
+    link_fd, status_fd = request["link_fd"], request["status_fd"]
     has_begun = False
 
     def before_ready() -> None:
-        _sandbox.await_init(order["init_fd"])
+        _sandbox.await_init(request["init_fd"])
 
     def when_begun() -> None:
         nonlocal has_begun
@@ -172,8 +172,8 @@ def run_payload(profile: Order, order: Order) -> NoReturn:
             before_ready()
             # It ends with this program: the next one does not have it.
             os.set_inheritable(status_fd, False)
-            fresh.become(profile, order, link_fd)
-        payload.become_kernel(order, link_fd, before_ready, when_begun)
+            fresh.become(profile, request, link_fd)
+        payload.become_kernel(request, link_fd, before_ready, when_begun)
     except BaseException as error:
         if not has_begun:
             report_fault(status_fd, error)
@@ -181,13 +181,13 @@ def run_payload(profile: Order, order: Order) -> NoReturn:
         os._exit(70)
 
 
-def serve(profile: Order) -> None:
+def serve(profile: Fields) -> None:
     """Fork kernels until the gateway closes its end; in C (loop.h)."""
     from hearth_kernel import _sandbox
 
-    order = _sandbox.serve(SOCKET_FD, profile.get("mapper") or 0)
-    if order is not None:
-        run_payload(profile, order)
+    request = _sandbox.serve(SOCKET_FD, profile.get("mapper") or 0)
+    if request is not None:
+        run_payload(profile, request)
 
 
 def find(names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
@@ -204,7 +204,7 @@ def find(names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
     return loaded, missing
 
 
-def describe(profile: Order) -> Order:
+def describe(profile: Fields) -> Fields:
     """Warm up; return the datagram that says so."""
     installed = snapshot()
     try:

@@ -34,7 +34,7 @@
 #include <time.h>
 
 #define EXIT_NOT_ENTERED 70 /* as in launch.c */
-#define ORDERS_MAX       16 /* that are read at once */
+#define COMMANDS_MAX     16 /* that are read at once */
 /* How long the first gateway is waited for. It connects while the sandbox is
  * made, so one that does not come has ended, and no client has the session. */
 #define FIRST_MS 60000
@@ -130,9 +130,9 @@ static void send_line(init_t *self)
         end_all();
 }
 
-static void obey(init_t *self, char order)
+static void obey(init_t *self, char command)
 {
-    switch (order) {
+    switch (command) {
     case 'O':
         self->is_unowned = false;
         break;
@@ -146,19 +146,19 @@ static void obey(init_t *self, char order)
     case 'I':
     case 'T':
         if (self->payload != 0)
-            signal_process(-self->payload, order == 'I' ? SIGINT : SIGTERM);
+            signal_process(-self->payload, command == 'I' ? SIGINT : SIGTERM);
         break;
     default:
         drop_gateway(self);
     }
 }
 
-/* Reads the orders that are there: those before the end of the connection hold,
- * too. */
+/* Reads the commands that are there: those before the end of the connection
+ * hold, too. */
 static void on_gateway(init_t *self)
 {
-    char orders[ORDERS_MAX];
-    long got = CALL6(__NR_recvfrom, self->gateway, orders, sizeof orders,
+    char commands[COMMANDS_MAX];
+    long got = CALL6(__NR_recvfrom, self->gateway, commands, sizeof commands,
                      MSG_DONTWAIT, 0, 0);
 
     if (got == -EAGAIN || got == -EINTR)
@@ -166,7 +166,7 @@ static void on_gateway(init_t *self)
     if (got <= 0)
         drop_gateway(self);
     for (long i = 0; i < got && self->gateway >= 0; i++)
-        obey(self, orders[i]);
+        obey(self, commands[i]);
 }
 
 static void on_listener(init_t *self)
@@ -179,7 +179,7 @@ static void on_listener(init_t *self)
     drop_gateway(self);
     self->patience_ms = self->orphan_ms;
     self->gateway = fd;
-    /* It may have given its orders and gone already. */
+    /* It may have given its commands and gone already. */
     on_gateway(self);
     send_line(self);
 }
@@ -265,7 +265,7 @@ static _Noreturn void serve(init_t *self)
         if (CALL5(__NR_ppoll, watches, WATCHES, patience(self, &left), 0, 0)
             < 0)
             continue;
-        /* The old connection comes before a newer gateway: orders that it has
+        /* The old connection comes before a newer gateway: commands that it has
          * sent still hold. */
         if (watches[WATCH_GATEWAY].revents != 0)
             on_gateway(self);

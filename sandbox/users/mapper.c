@@ -90,40 +90,43 @@ static bool is_lent(const lent_ids_t *range, uint32_t id)
            && id - range->first < range->count;
 }
 
-static bool is_own(const lent_ids_t *range, const idmap_t *order)
+static bool is_own(const lent_ids_t *range, const idmap_t *request)
 {
     bool is_of_range =
         range->uid >= range->first && range->uid - range->first < range->count;
 
-    return !is_of_range && order->uid == range->uid && order->gid == range->gid;
+    return !is_of_range && request->uid == range->uid
+           && request->gid == range->gid;
 }
 
-static int check(const lent_ids_t *range, const idmap_t *order, fault_t *fault)
+static int check(const lent_ids_t *range, const idmap_t *request,
+                 fault_t *fault)
 {
-    bool has_init = order->init_uid != 0;
+    bool has_init = request->init_uid != 0;
     bool is_permitted =
-        is_own(range, order)
-        || (order->uid == order->gid && is_lent(range, order->uid));
+        is_own(range, request)
+        || (request->uid == request->gid && is_lent(range, request->uid));
 
-    if (order->pid > 0 && is_permitted && order->init_uid == order->init_gid
-        && (!has_init || is_lent(range, order->init_uid)))
+    if (request->pid > 0 && is_permitted
+        && request->init_uid == request->init_gid
+        && (!has_init || is_lent(range, request->init_uid)))
         return 0;
     return fault_set(
         fault, EPERM,
         "sandbox: user %u and group %u are not among the sessions' "
         "(gateway/uid_first and uid_count: %u, %u of them)",
-        order->uid, order->gid, range->first, range->count);
+        request->uid, request->gid, range->first, range->count);
 }
 
 static _Noreturn void serve(int socket, const lent_ids_t *range)
 {
-    idmap_t order;
+    idmap_t request;
 
-    while (read(socket, &order, sizeof order) == (ssize_t) sizeof order) {
+    while (read(socket, &request, sizeof request) == (ssize_t) sizeof request) {
         fault_t fault = {0, ""};
 
-        if (check(range, &order, &fault) == 0)
-            (void) idmap_write(&order, false, &fault);
+        if (check(range, &request, &fault) == 0)
+            (void) idmap_write(&request, false, &fault);
         if (send(socket, &fault, sizeof fault, MSG_NOSIGNAL)
             != (ssize_t) sizeof fault)
             break;

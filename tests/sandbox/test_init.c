@@ -258,16 +258,16 @@ static void waits_longer_for_the_next_gateway(void **state)
 /* K as well: who ends it does not want its report in any case. */
 static void ends_what_has_no_owner_with_the_gateway(void **state)
 {
-    static const char *const orders[] = {"U", "K", "OU"};
+    static const char *const commands[] = {"U", "K", "OU"};
 
     (void) state;
-    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         inside_t inside;
         int gateway;
 
         gateway = start_and_connect(&inside);
-        assert_int_equal(write(gateway, orders[i], strlen(orders[i])),
-                         strlen(orders[i]));
+        assert_int_equal(write(gateway, commands[i], strlen(commands[i])),
+                         strlen(commands[i]));
         close(gateway);
         expect_end(&inside);
         inside_end(&inside);

@@ -343,7 +343,7 @@ static PyObject *fork_method(PyObject *module, PyObject *spec)
     return result;
 }
 
-/* A text of the order; bytes that are no UTF-8 as Python shows them. */
+/* A text of the request; bytes that are no UTF-8 as Python shows them. */
 static PyObject *show_text(const char *text)
 {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t) strlen(text),

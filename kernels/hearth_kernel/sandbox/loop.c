@@ -15,7 +15,7 @@ typedef struct {
     const sandbox_t *sandbox;
     int gateway_fd;
     int mapper_fd;
-    fd_list_t list; /* owned; of the order that is served */
+    fd_list_t list; /* owned; of the request that is served */
 } served_t;
 
 static void set_reaping(void (*handler)(int))
@@ -29,7 +29,7 @@ static void set_reaping(void (*handler)(int))
 
 /* While it waits the system reaps. Not while it launches: the pid of a child
  * that has just ended must not be another's yet. */
-static ssize_t await_order(served_t *self, loop_t *loop, fault_t *fault)
+static ssize_t await_request(served_t *self, loop_t *loop, fault_t *fault)
 {
     ssize_t size;
 
@@ -127,7 +127,7 @@ int loop_run(loop_t *self, const sandbox_t *sandbox, int gateway_fd,
     int r = 0;
 
     while (r == 0) {
-        size = await_order(&served, self, fault);
+        size = await_request(&served, self, fault);
         if (size <= 0)
             r = (int) size;
         else

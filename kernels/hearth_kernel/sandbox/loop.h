@@ -1,4 +1,4 @@
-/* The zygote's loop: reads orders, launches, answers. It touches no object of
+/* The zygote's loop: reads requests, launches, answers. It touches no object of
  * Python's: each page that a zygote writes to leaves its old copy to every
  * kernel that was forked before. */
 #ifndef HEARTH_KERNELS_HEARTH_KERNEL_SANDBOX_LOOP_H
@@ -21,10 +21,10 @@ typedef struct {
 } loop_t;
 
 /* Serves the SOCK_SEQPACKET socket. Returns 0 when the gateway has closed its
- * end. Returns 1 in each payload, with its order. Returns -EPROTO if an order
- * cannot be read, -ECHILD if the mapper has gone, -errno if no answer can be
- * sent. `mapper_fd` as in sandbox_launch_t. Meanwhile the caller's children are
- * reaped. */
+ * end. Returns 1 in each payload, with its request. Returns -EPROTO if a
+ * request cannot be read, -ECHILD if the mapper has gone, -errno if no answer
+ * can be sent. `mapper_fd` as in sandbox_launch_t. Meanwhile the caller's
+ * children are reaped. */
 int loop_run(loop_t *self, const sandbox_t *sandbox, int gateway_fd,
              int mapper_fd, fault_t *fault);
 

@@ -1,4 +1,4 @@
-/* Orders and answers as bytes. */
+/* Requests and replies as bytes. */
 #include "kernels/zygote_request.h"
 #include "protocol/limits.h"
 #include "tests/lib/test.h"
@@ -35,15 +35,15 @@ static void reads_what_it_has_written(void **state)
     cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
     const char *name = NULL, *value = NULL;
     zygote_request_texts_t texts;
-    zygote_request_t order;
+    zygote_request_t request;
     fault_t fault;
 
     (void) state;
     make(&bytes);
     assert_int_equal(
-        zygote_request_decode(bytes.data, bytes.size, &order, &texts, &fault),
+        zygote_request_decode(bytes.data, bytes.size, &request, &texts, &fault),
         0);
-    assert_memory_equal(&order, &golden, sizeof order);
+    assert_memory_equal(&request, &golden, sizeof request);
     assert_string_equal(texts.hostname, "hearth");
     assert_true(zygote_request_next_variable(&texts, &name, &value));
     assert_string_equal(name, "LANG");
@@ -57,11 +57,11 @@ static void reads_what_it_has_written(void **state)
 static void refuse(const void *bytes, size_t size, const char *why)
 {
     zygote_request_texts_t texts;
-    zygote_request_t order;
+    zygote_request_t request;
     fault_t fault = {0, ""};
 
-    assert_int_equal(zygote_request_decode(bytes, size, &order, &texts, &fault),
-                     -EPROTO);
+    assert_int_equal(
+        zygote_request_decode(bytes, size, &request, &texts, &fault), -EPROTO);
     assert_non_null(strstr(fault.text, why));
 }
 
@@ -94,16 +94,16 @@ static void refuses_another_version(void **state)
 static void refuses_unknown_flags(void **state)
 {
     cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
-    zygote_request_t order = golden;
+    zygote_request_t request = golden;
 
     (void) state;
-    order.has_cgroup_folder = 2;
-    zygote_request_encode(&order, "hearth", &bytes);
+    request.has_cgroup_folder = 2;
+    zygote_request_encode(&request, "hearth", &bytes);
     refuse(bytes.data, bytes.size, "an unknown flag");
     buffer_clear(&bytes);
-    order = golden;
-    order.reserved = 1;
-    zygote_request_encode(&order, "hearth", &bytes);
+    request = golden;
+    request.reserved = 1;
+    zygote_request_encode(&request, "hearth", &bytes);
     refuse(bytes.data, bytes.size, "an unknown flag");
 }
 

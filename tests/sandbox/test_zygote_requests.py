@@ -25,8 +25,8 @@ PACKAGE = (
 )
 SESSION_USER = 100000
 PROTOCOL = 5
-ORDER = "IIQ6IQ7Q"
-ANSWER = "IiQiIi252s"
+REQUEST = "IIQ6IQ7Q"
+REPLY = "IiQiIi252s"
 DEADLINE = 60
 
 ZYGOTE = """
@@ -43,32 +43,32 @@ _sandbox.describe({{
                  if os.path.exists(p)]}})
 print("ready", flush=True)
 try:
-    order = _sandbox.serve({gateway}, 0)
+    request = _sandbox.serve({gateway}, 0)
 except OSError as error:
     print("fault:", error.strerror)
     sys.exit(3)
-if order is None:
+if request is None:
     print("ended", *said)
     sys.exit()
 with open("/proc/self/status") as status:
     (ignored,) = (line for line in status if line.startswith("SigIgn:"))
-order["sigchld"] = int(ignored.split()[1], 16) >> (signal.SIGCHLD - 1) & 1
-order["said"] = said
-link = socket.socket(fileno=order.pop("link_fd"))
-os.close(order.pop("status_fd"))
-pid_1 = order.pop("init_fd")
+request["sigchld"] = int(ignored.split()[1], 16) >> (signal.SIGCHLD - 1) & 1
+request["said"] = said
+link = socket.socket(fileno=request.pop("link_fd"))
+os.close(request.pop("status_fd"))
+pid_1 = request.pop("init_fd")
 _sandbox.await_init(pid_1)
 try:
     _sandbox.await_init(pid_1)
 except OSError as error:
-    order["again"] = error.strerror
+    request["again"] = error.strerror
 try:
     os.readlink("/proc/1/exe")
 except OSError as error:
-    order["hidden"] = error.errno
-order["processors"] = len(os.sched_getaffinity(0))
-order["processors_of_pid_1"] = len(os.sched_getaffinity(1))
-link.sendall(json.dumps(order).encode())
+    request["hidden"] = error.errno
+request["processors"] = len(os.sched_getaffinity(0))
+request["processors_of_pid_1"] = len(os.sched_getaffinity(1))
+link.sendall(json.dumps(request).encode())
 os._exit(0)
 """
 
@@ -101,11 +101,11 @@ class Zygote:
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "ready\n"
 
-    def order(self, number: int, *texts: str, **changed: int) -> bytes:
+    def request(self, number: int, *texts: str, **changed: int) -> bytes:
         user = changed.get("user", self.user or os.getuid())
         group = changed.get("user", self.user or os.getgid())
         head = struct.pack(
-            ORDER, PROTOCOL, 0, number, user, group, 0, 0, 60, 0, 12345,
+            REQUEST, PROTOCOL, 0, number, user, group, 0, 0, 60, 0, 12345,
             *[0] * 7,
         )  # fmt: skip
         return head + b"".join(text.encode() + b"\0" for text in texts)
@@ -126,11 +126,11 @@ class Zygote:
         return ours
 
     def answer(self) -> tuple[int, int, str]:
-        """The order's number, the pid, and why not."""
+        """The request's number, the pid, and why not."""
         room = socket.CMSG_SPACE(4)
         data, control, _, _ = self.gateway.recvmsg(65536, room)
         protocol, pid, number, processor, reserved, _, text = struct.unpack(
-            ANSWER, data
+            REPLY, data
         )
         assert (protocol, reserved) == (PROTOCOL, 0)
         if pid:
@@ -143,7 +143,7 @@ class Zygote:
 
     def launch(self, number: int, *texts: str) -> tuple[int, dict]:
         """The pid of pid 1, and what the kernel was given."""
-        with self.send(self.order(number, *texts)) as link:
+        with self.send(self.request(number, *texts)) as link:
             answered, pid, text = self.answer()
             assert (answered, text) == (number, "")
             fault = os.read(self.status, 256)[4:].split(b"\0")[0].decode()
@@ -167,7 +167,7 @@ def zygote(tmp_path_factory):
     if not list(PACKAGE.glob("_sandbox*.so")):
         pytest.skip(f"no extension in {PACKAGE}: build first")
     means.require()
-    running = Zygote(tmp_path_factory.mktemp("orders"))
+    running = Zygote(tmp_path_factory.mktemp("requests"))
     try:
         yield running
     finally:
@@ -199,7 +199,7 @@ def test_kernels_get_the_requested_sandbox(zygote):
 def test_kernels_are_reaped(zygote):
     pids = [zygote.launch(number, "host")[0] for number in range(3)]
     # The loop waits again when it has answered, so all but the last are.
-    with zygote.send(zygote.order(9, "host", user=0)):
+    with zygote.send(zygote.request(9, "host", user=0)):
         zygote.answer()
     for pid in pids:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -208,7 +208,7 @@ def test_kernels_are_reaped(zygote):
 
 def test_goes_on_when_a_launch_fails(zygote):
     for number in (5, 6):
-        with zygote.send(zygote.order(number, "host", user=0)):
+        with zygote.send(zygote.request(number, "host", user=0)):
             answered, pid, text = zygote.answer()
         assert (answered, pid) == (number, 0)
         assert "sandbox: " in text
@@ -226,7 +226,7 @@ def test_goes_on_when_a_launch_fails(zygote):
 )
 def test_ends_on_an_unreadable_request(zygote, datagram, descriptors, said):
     """A fault of ours, or of an upgrade: it says so and can be replaced."""
-    whole = datagram or zygote.order(1, "host")
+    whole = datagram or zygote.request(1, "host")
     with zygote.send(whole, descriptors):
         code, text = zygote.end()
     assert code == 3
