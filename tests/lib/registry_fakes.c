@@ -136,7 +136,7 @@ static const char *const names[SESSION_COMMANDS] = {
 };
 
 /* " answer 5 JSON", " register PROVIDER JSON". */
-static void say_tools(const session_tools_order_t *order, char *out,
+static void say_tools(const session_tools_request_t *request, char *out,
                       size_t size)
 {
     static const char *const kinds[] = {
@@ -146,14 +146,14 @@ static void say_tools(const session_tools_order_t *order, char *out,
         [TOOLS_FAIL] = "fail",         [TOOLS_RECORD] = "record",
         [TOOLS_PROGRESS] = "progress",
     };
-    const char *text = order->text ? order->text : "";
+    const char *text = request->text ? request->text : "";
 
-    if (order->provider)
-        snprintf(out, size, " %s %s %s", kinds[order->kind], order->provider,
-                 text);
+    if (request->provider)
+        snprintf(out, size, " %s %s %s", kinds[request->kind],
+                 request->provider, text);
     else
-        snprintf(out, size, " %s %d %s", kinds[order->kind],
-                 (int) order->number, text);
+        snprintf(out, size, " %s %d %s", kinds[request->kind],
+                 (int) request->number, text);
 }
 
 void __wrap_mailbox_line_send(mailbox_line_t *self, void *object)

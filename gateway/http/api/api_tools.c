@@ -5,7 +5,7 @@
 #include "gateway/http/core/decimal.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/rpc/tools_order.h"
+#include "gateway/http/rpc/tools_request.h"
 
 #include "protocol/jspan.h"
 #include "protocol/jspan_write.h"
@@ -14,16 +14,16 @@
 
 #define JSON_TYPE "application/json"
 
-/* Sends the order, which is taken. */
-static void ask(exchange_t *exchange, json_t *order,
+/* Sends a request, whose content is taken. */
+static void ask(exchange_t *exchange, json_t *content,
                 registry_client_reply_fn *fn)
 {
-    registry_client_ask(exchange, TOOLS_ORDER_REQUEST, order, fn);
+    registry_client_ask(exchange, TOOLS_REQUEST_TYPE, content, fn);
 }
 
-static json_t *order_new(const exchange_t *exchange, const char *order)
+static json_t *content_new(const exchange_t *exchange, const char *operation)
 {
-    return tools_order_new(exchange->request.parameters[0], order);
+    return tools_request_new(exchange->request.parameters[0], operation);
 }
 
 /* Returns the value of a query; `otherwise` if the request does not have it. */
@@ -64,7 +64,7 @@ static void on_list(exchange_t *exchange, const json_t *reply)
 
 static void list(exchange_t *exchange)
 {
-    ask(exchange, order_new(exchange, "list"), on_list);
+    ask(exchange, content_new(exchange, "list"), on_list);
 }
 
 static void put(exchange_t *exchange)
@@ -87,12 +87,12 @@ static void put(exchange_t *exchange)
         return;
     }
     provider = jspan_text_new(name);
-    json_t *order = order_new(exchange, "register");
-    tools_order_set_text(order, "provider",
-                         provider ? text_bytes(provider)
-                                  : text_bytes(TOOLS_ORDER_PROVIDER));
-    tools_order_set_text(order, "text", (bytes_t){tools.text, tools.size});
-    ask(exchange, order, on_list);
+    json_t *content = content_new(exchange, "register");
+    tools_request_set_text(content, "provider",
+                           provider ? text_bytes(provider)
+                                    : text_bytes(TOOLS_REQUEST_PROVIDER));
+    tools_request_set_text(content, "text", (bytes_t){tools.text, tools.size});
+    ask(exchange, content, on_list);
 }
 
 static void on_removed(exchange_t *exchange, const json_t *reply)
@@ -103,12 +103,12 @@ static void on_removed(exchange_t *exchange, const json_t *reply)
 
 static void discard(exchange_t *exchange)
 {
-    json_t *order = order_new(exchange, "remove");
+    json_t *content = content_new(exchange, "remove");
 
-    tools_order_set_text(
-        order, "provider",
-        text_bytes(argument(exchange, "provider", TOOLS_ORDER_PROVIDER)));
-    ask(exchange, order, on_removed);
+    tools_request_set_text(
+        content, "provider",
+        text_bytes(argument(exchange, "provider", TOOLS_REQUEST_PROVIDER)));
+    ask(exchange, content, on_removed);
 }
 
 /* ---- calls ---- */
@@ -138,42 +138,42 @@ static bool read_number(exchange_t *exchange, const char *name, uint64_t max,
     return false;
 }
 
-static void set_place(const exchange_t *exchange, json_t *order)
+static void set_place(const exchange_t *exchange, json_t *content)
 {
-    tools_order_set_text(
-        order, "provider",
-        text_bytes(argument(exchange, "provider", TOOLS_ORDER_PROVIDER)));
-    tools_order_set_text(order, "place",
-                         text_bytes(argument(exchange, "worker", "rest")));
+    tools_request_set_text(
+        content, "provider",
+        text_bytes(argument(exchange, "provider", TOOLS_REQUEST_PROVIDER)));
+    tools_request_set_text(content, "place",
+                           text_bytes(argument(exchange, "worker", "rest")));
 }
 
 /* Sends "leave" if the client has gone while it waited. */
 static void leave(const exchange_t *exchange)
 {
-    json_t *order;
+    json_t *content;
 
     if (exchange->response.status)
         return;
-    order = order_new(exchange, "leave");
-    set_place(exchange, order);
-    tools_order_send(exchange->http, NULL, order);
+    content = content_new(exchange, "leave");
+    set_place(exchange, content);
+    tools_request_send(exchange->http, NULL, content);
 }
 
 static void take(exchange_t *exchange)
 {
     uint64_t after, seconds;
-    json_t *order;
+    json_t *content;
 
     if (!read_number(exchange, "after", INT64_MAX, &after)
-        || !read_number(exchange, "wait", TOOLS_ORDER_WAIT_MAX_S, &seconds))
+        || !read_number(exchange, "wait", TOOLS_REQUEST_WAIT_MAX_S, &seconds))
         return;
-    order = order_new(exchange, "take");
-    set_place(exchange, order);
-    json_object_set_new(order, "number", json_integer((json_int_t) after));
-    json_object_set_new(order, "wait_ms",
+    content = content_new(exchange, "take");
+    set_place(exchange, content);
+    json_object_set_new(content, "number", json_integer((json_int_t) after));
+    json_object_set_new(content, "wait_ms",
                         json_integer((json_int_t) seconds * 1000));
     exchange_on_destroy(exchange, leave);
-    ask(exchange, order, on_calls);
+    ask(exchange, content, on_calls);
 }
 
 static void on_answered(exchange_t *exchange, const json_t *reply)
@@ -187,7 +187,7 @@ static void answer(exchange_t *exchange)
 {
     uint64_t number;
     jspan_t body;
-    json_t *order;
+    json_t *content;
 
     if (!read_body(exchange, &body))
         return;
@@ -195,9 +195,10 @@ static void answer(exchange_t *exchange)
         exchange_fail(exchange, 404, "no call has this number");
         return;
     }
-    order = tools_order_answer(exchange->request.parameters[0], number, body);
-    if (order)
-        ask(exchange, order, on_answered);
+    content =
+        tools_request_answer(exchange->request.parameters[0], number, body);
+    if (content)
+        ask(exchange, content, on_answered);
     else
         exchange_fail(exchange, 400,
                       "an answer has either `result`, any JSON, or `error`, a "

@@ -23,7 +23,7 @@
 #include "gateway/http/rpc/export_worker.h"
 #include "gateway/http/rpc/files_client.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/rpc/tools_order.h"
+#include "gateway/http/rpc/tools_request.h"
 #include "gateway/http/server/context.h"
 #include "gateway/http/server/http.h"
 #include "gateway/http/server/listener.h"
@@ -89,7 +89,7 @@ static void on_event(http_t *http, const frontend_event_t *event)
 {
     if (event->what == FRONTEND_ANSWER
         && (files_client_on_answer(http, event)
-            || tools_order_on_answer(http, event)))
+            || tools_request_on_answer(http, event)))
         return;
     if (event->what == FRONTEND_ANSWER)
         registry_client_on_answer(http, event);
@@ -250,7 +250,7 @@ static void destroy(server_t **self_p)
         lws_context_destroy(self->context);
     tls_destroy(&self->tls);
     hangups_destroy(&self->http.connections.hangups);
-    tools_order_destroy(&self->http);
+    tools_request_destroy(&self->http);
     feed_destroy(&self->http);
     registry_client_destroy(&self->http);
     export_worker_destroy(&self->http.export_worker);

@@ -1,9 +1,9 @@
-/* See ws_tools.h. The same orders as those of REST (api/api_tools.c); one that
- * waits for calls is always under way once tools are registered. */
+/* See ws_tools.h. The same requests as those of REST (api/api_tools.c); one
+ * that waits for calls is always under way once tools are registered. */
 #include "gateway/http/ws/ws_tools.h"
 
 #include "gateway/http/core/model.h"
-#include "gateway/http/rpc/tools_order.h"
+#include "gateway/http/rpc/tools_request.h"
 #include "gateway/http/ws/ws_send.h"
 
 #include <sodium.h>
@@ -19,9 +19,9 @@ struct ws_tools {
     char *who;           /* owned; the client, for the audit log */
     char place[33];      /* where calls are given to */
     uint64_t after;      /* the last call that was sent */
-    size_t registering;  /* orders to register tools that have no reply */
+    size_t registering;  /* requests to register tools that have no reply */
     bool is_registered;  /* the provider's name is final */
-    bool is_taking;      /* an order waits for calls */
+    bool is_taking;      /* a request waits for calls */
 };
 
 static void take_calls(ws_tools_t *self);
@@ -44,15 +44,15 @@ static ws_tools_t *get(ws_client_t *client)
     return client->tools;
 }
 
-/* Sends the session the order that this place is left. */
+/* Sends the session the request that this place is left. */
 static void leave(const ws_tools_t *self)
 {
-    json_t *order = tools_order_new(self->session, "leave");
+    json_t *request = tools_request_new(self->session, "leave");
 
-    tools_order_set_text(order, "provider", text_bytes(self->provider));
-    tools_order_set_text(order, "place", text_bytes(self->place));
-    json_object_set_new(order, "over", json_true());
-    (void) tools_order_send(self->client->http, self->who, order);
+    tools_request_set_text(request, "provider", text_bytes(self->provider));
+    tools_request_set_text(request, "place", text_bytes(self->place));
+    json_object_set_new(request, "over", json_true());
+    (void) tools_request_send(self->client->http, self->who, request);
 }
 
 void ws_tools_destroy(ws_tools_t **self_p)
@@ -61,7 +61,7 @@ void ws_tools_destroy(ws_tools_t **self_p)
 
     if (!self)
         return;
-    tools_order_forget(self->client->http, self);
+    tools_request_forget(self->client->http, self);
     if (self->provider)
         leave(self);
     free(self->session);
@@ -144,19 +144,19 @@ static void on_calls(void *owner, bytes_t note, const json_t *reply)
 
 static void take_calls(ws_tools_t *self)
 {
-    json_t *order;
+    json_t *request;
 
     if (self->is_taking || self->client->close.status)
         return;
-    order = tools_order_new(self->session, "take");
-    tools_order_set_text(order, "provider", text_bytes(self->provider));
-    tools_order_set_text(order, "place", text_bytes(self->place));
-    json_object_set_new(order, "number",
+    request = tools_request_new(self->session, "take");
+    tools_request_set_text(request, "provider", text_bytes(self->provider));
+    tools_request_set_text(request, "place", text_bytes(self->place));
+    json_object_set_new(request, "number",
                         json_integer((json_int_t) self->after));
-    json_object_set_new(order, "wait_ms", json_integer(WAIT_MS));
+    json_object_set_new(request, "wait_ms", json_integer(WAIT_MS));
     self->is_taking =
-        tools_order_ask(self->client->http, self->who, order,
-                        &(tools_order_reply_t){self, on_calls, {0}});
+        tools_request_ask(self->client->http, self->who, request,
+                          &(tools_request_reply_t){self, on_calls, {0}});
 }
 
 /* ---- messages ---- */
@@ -175,12 +175,12 @@ static void on_registered(void *owner, bytes_t parent, const json_t *reply)
         take_calls(self);
 }
 
-static bool ask(ws_tools_t *self, const message_t *message, json_t *order,
-                tools_order_reply_fn *fn)
+static bool ask(ws_tools_t *self, const message_t *message, json_t *request,
+                tools_request_reply_fn *fn)
 {
-    tools_order_reply_t reply = {self, fn, message_header(message)};
+    tools_request_reply_t reply = {self, fn, message_header(message)};
     bool is_sent =
-        tools_order_ask(self->client->http, self->who, order, &reply);
+        tools_request_ask(self->client->http, self->who, request, &reply);
 
     if (!is_sent)
         refuse(self, message, "the gateway stops");
@@ -193,8 +193,8 @@ static void on_register(ws_tools_t *self, const message_t *message,
     jspan_t tools = jspan_member(content, "tools");
     cleanup_free char *provider =
         jspan_text_new(jspan_member(content, "provider"));
-    const char *name = provider ? provider : TOOLS_ORDER_PROVIDER;
-    json_t *order;
+    const char *name = provider ? provider : TOOLS_REQUEST_PROVIDER;
+    json_t *request;
 
     if (!jspan_is(tools, JSPAN_ARRAY)) {
         refuse(self, message, "`tools` must be an array");
@@ -206,10 +206,10 @@ static void on_register(ws_tools_t *self, const message_t *message,
     }
     if (!self->provider)
         self->provider = mem_text(name);
-    order = tools_order_new(self->session, "register");
-    tools_order_set_text(order, "provider", text_bytes(name));
-    tools_order_set_text(order, "text", (bytes_t){tools.text, tools.size});
-    if (ask(self, message, order, on_registered))
+    request = tools_request_new(self->session, "register");
+    tools_request_set_text(request, "provider", text_bytes(name));
+    tools_request_set_text(request, "text", (bytes_t){tools.text, tools.size});
+    if (ask(self, message, request, on_registered))
         self->registering++;
 }
 
@@ -217,16 +217,16 @@ static void on_answer(ws_tools_t *self, const message_t *message,
                       jspan_t content)
 {
     int64_t number;
-    json_t *order;
+    json_t *request;
 
     if (!jspan_to_integer(jspan_member(content, "call"), &number)
         || number < 0) {
         refuse(self, message, "`call` must be the number of a call");
         return;
     }
-    order = tools_order_answer(self->session, (uint64_t) number, content);
-    if (order)
-        (void) ask(self, message, order, on_reply);
+    request = tools_request_answer(self->session, (uint64_t) number, content);
+    if (request)
+        (void) ask(self, message, request, on_reply);
     else
         refuse(self, message,
                "an answer has either `result`, any JSON, or `error`, a text "

@@ -320,7 +320,7 @@ static char *text_of(const json_t *content, const char *key)
     return mem_text(json_string_value(json_object_get(content, key)));
 }
 
-/* Returns the order of a process that answers host tools, by its "order". */
+/* Finds what a process that answers host tools requests, by its "order". */
 static bool read_tools_kind(const json_t *content,
                             session_tools_kind_t *ret_kind)
 {
@@ -340,24 +340,26 @@ static bool read_tools_kind(const json_t *content,
     return false;
 }
 
-/* Returns what is wrong with such an order; NULL if nothing is. */
-static const char *tools_flaw(const session_tools_order_t *order)
+/* Returns what is wrong with such a request; NULL if nothing is. */
+static const char *tools_flaw(const session_tools_request_t *request)
 {
-    bool has_provider = order->kind != TOOLS_LIST && order->kind != TOOLS_ANSWER
-                        && order->kind != TOOLS_FAIL
-                        && order->kind != TOOLS_RECORD;
-    bool has_place = order->kind == TOOLS_TAKE || order->kind == TOOLS_LEAVE;
-    bool has_text = order->kind == TOOLS_REGISTER || order->kind == TOOLS_ANSWER
-                    || order->kind == TOOLS_FAIL || order->kind == TOOLS_RECORD;
+    bool has_provider =
+        request->kind != TOOLS_LIST && request->kind != TOOLS_ANSWER
+        && request->kind != TOOLS_FAIL && request->kind != TOOLS_RECORD;
+    bool has_place =
+        request->kind == TOOLS_TAKE || request->kind == TOOLS_LEAVE;
+    bool has_text =
+        request->kind == TOOLS_REGISTER || request->kind == TOOLS_ANSWER
+        || request->kind == TOOLS_FAIL || request->kind == TOOLS_RECORD;
 
     if (has_provider
-        && (!order->provider || !tool_offer_is_name(order->provider)))
+        && (!request->provider || !tool_offer_is_name(request->provider)))
         return "`provider` must be 1 to 128 letters, digits and _ - . /";
-    if (has_place && (!order->place || !tool_offer_is_name(order->place)))
+    if (has_place && (!request->place || !tool_offer_is_name(request->place)))
         return "`place` must be 1 to 128 letters, digits and _ - . /";
-    if (order->wait_ms < 0 || order->wait_ms > TOOLS_WAIT_MAX_MS)
+    if (request->wait_ms < 0 || request->wait_ms > TOOLS_WAIT_MAX_MS)
         return "`wait_ms` must be 0 to 60000";
-    return has_text && !order->text ? "`text` is missing" : NULL;
+    return has_text && !request->text ? "`text` is missing" : NULL;
 }
 
 /* Passes on the request of a process that answers host tools. */
@@ -366,21 +368,21 @@ void session_api_on_tools(const registry_parts_t *parts, json_t *content,
 {
     cleanup_session_command session_command_t *command =
         session_command_new(SESSION_TOOLS, 0);
-    session_tools_order_t *order = &command->tools;
+    session_tools_request_t *request = &command->tools;
     const char *flaw = "`order` must be register, remove, list, take, leave, "
                        "answer, fail or record";
 
-    if (read_tools_kind(content, &order->kind)) {
-        order->who = mem_text(message_sender(*request_p));
-        order->provider = text_of(content, "provider");
-        order->place = text_of(content, "place");
-        order->text = text_of(content, "text");
-        order->number =
+    if (read_tools_kind(content, &request->kind)) {
+        request->who = mem_text(message_sender(*request_p));
+        request->provider = text_of(content, "provider");
+        request->place = text_of(content, "place");
+        request->text = text_of(content, "text");
+        request->number =
             (uint64_t) json_integer_value(json_object_get(content, "number"));
-        order->wait_ms =
+        request->wait_ms =
             json_integer_value(json_object_get(content, "wait_ms"));
-        order->is_over = json_is_true(json_object_get(content, "over"));
-        flaw = tools_flaw(order);
+        request->is_over = json_is_true(json_object_get(content, "over"));
+        flaw = tools_flaw(request);
     }
     if (flaw)
         refuse(parts, request_p, "BadRequest", GATEWAY_EXIT_USAGE, flaw);

@@ -36,7 +36,7 @@ session_command_t *session_command_new_tools(session_tools_kind_t kind,
 {
     session_command_t *self = session_command_new(SESSION_TOOLS, 0);
 
-    self->tools = (session_tools_order_t){
+    self->tools = (session_tools_request_t){
         .kind = kind,
         .who = mem_text(AUDIT_GATEWAY),
         .provider = mem_text(provider),

@@ -108,7 +108,7 @@ typedef struct {
     int64_t wait_ms;
     bool is_over;     /* LEAVE: calls that were given there are given anew */
     bool is_gateways; /* the gateway wants it, for a server of its own */
-} session_tools_order_t;
+} session_tools_request_t;
 
 typedef struct {
     session_command_kind_t kind;
@@ -119,7 +119,7 @@ typedef struct {
         session_hand_t hand;
         char *text; /* owned */
         session_interrupt_t interrupt;
-        session_tools_order_t tools;
+        session_tools_request_t tools;
         uid_t host_uid;
         int64_t grace_ms; /* for a running cell */
     };
@@ -130,7 +130,7 @@ session_command_t *session_command_new(session_command_kind_t kind,
 /* Returns a command of a kind that has a text, with a copy of it. */
 session_command_t *session_command_new_text(session_command_kind_t kind,
                                             uint64_t token, const char *text);
-/* Returns an order of the gateway's own about host tools, with copies of both
+/* Returns a request of the gateway's own about host tools, with copies of both
  * texts; provider and text may be NULL. */
 session_command_t *session_command_new_tools(session_tools_kind_t kind,
                                              const char *provider,

@@ -103,41 +103,42 @@ static int note_offer(session_t *self, const char *provider,
                           fault);
 }
 
-static void refuse_offer(session_t *self, const session_tools_order_t *order,
-                         uint64_t token, const fault_t *fault)
+static void refuse_offer(session_t *self,
+                         const session_tools_request_t *request, uint64_t token,
+                         const fault_t *fault)
 {
-    audit_events_tools_refused(self->audit, order->who, order->provider,
+    audit_events_tools_refused(self->audit, request->who, request->provider,
                                fault->text);
     refuse(self, token, "NotPermitted", fault->text);
 }
 
-static void on_register(session_t *self, const session_tools_order_t *order,
+static void on_register(session_t *self, const session_tools_request_t *request,
                         uint64_t token)
 {
     cleanup_tool_offer tool_offer_t *offer = NULL;
     fault_t fault = {0};
 
-    if (tool_offer_read(text_bytes(order->text), &offer, &fault) < 0)
+    if (tool_offer_read(text_bytes(request->text), &offer, &fault) < 0)
         refuse(self, token, "BadRequest", fault.text);
     else if (tool_policy_check(self->spec->profile, offer, &fault) < 0)
-        refuse_offer(self, order, token, &fault);
-    else if (tool_providers_check(self->tools.providers, order->provider, offer,
-                                  &fault)
+        refuse_offer(self, request, token, &fault);
+    else if (tool_providers_check(self->tools.providers, request->provider,
+                                  offer, &fault)
              < 0)
         refuse(self, token, "ToolsConflict", fault.text);
-    else if (note_offer(self, order->provider, offer, &fault) < 0)
+    else if (note_offer(self, request->provider, offer, &fault) < 0)
         refuse(self, token, "JournalError", fault.text);
     else {
-        audit_events_tools(self->audit, order->who, order->provider,
+        audit_events_tools(self->audit, request->who, request->provider,
                            tool_offer_size(offer));
-        tool_providers_register(self->tools.providers, order->provider, &offer,
-                                clock_monotonic_ms());
+        tool_providers_register(self->tools.providers, request->provider,
+                                &offer, clock_monotonic_ms());
         host_tools_announce(self);
         answer_list(self, token);
     }
-    if (order->is_gateways && *fault.text)
+    if (request->is_gateways && *fault.text)
         log_warning("session=%s tools of %s: %s", self->spec->id,
-                    order->provider, fault.text);
+                    request->provider, fault.text);
 }
 
 /* Gives no calls to those that wait there. */
@@ -172,23 +173,23 @@ static void refuse_unknown(session_t *self, uint64_t token,
            text);
 }
 
-static void on_remove(session_t *self, const session_tools_order_t *order,
+static void on_remove(session_t *self, const session_tools_request_t *request,
                       uint64_t token)
 {
     fault_t fault;
 
-    if (!tool_providers_has(self->tools.providers, order->provider)) {
-        refuse_unknown(self, token, order->provider);
+    if (!tool_providers_has(self->tools.providers, request->provider)) {
+        refuse_unknown(self, token, request->provider);
         return;
     }
-    if (note_offer(self, order->provider, NULL, &fault) < 0) {
+    if (note_offer(self, request->provider, NULL, &fault) < 0) {
         refuse(self, token, "JournalError", fault.text);
         return;
     }
-    audit_events_tools(self->audit, order->who, order->provider, 0);
-    empty_waits(self, order->provider, NULL);
-    tool_providers_remove(self->tools.providers, order->provider);
-    tool_providers_note_removed(self->tools.providers, order->provider);
+    audit_events_tools(self->audit, request->who, request->provider, 0);
+    empty_waits(self, request->provider, NULL);
+    tool_providers_remove(self->tools.providers, request->provider);
+    tool_providers_note_removed(self->tools.providers, request->provider);
     host_tools_announce(self);
     host_tools_end_due(self);
     answer_ok(self, token);
@@ -196,16 +197,17 @@ static void on_remove(session_t *self, const session_tools_order_t *order,
 
 /* ---- calls ---- */
 
-static void on_take(session_t *self, session_tools_order_t *order,
+static void on_take(session_t *self, session_tools_request_t *request,
                     uint64_t token)
 {
     tool_providers_t *providers = self->tools.providers;
     int64_t now_ms = clock_monotonic_ms();
-    cleanup_tool_wait tool_wait_t wait = {.token = token,
-                                          .provider = take_ptr(order->provider),
-                                          .place = take_ptr(order->place),
-                                          .after = order->number,
-                                          .until_ms = now_ms + order->wait_ms};
+    cleanup_tool_wait tool_wait_t wait = {
+        .token = token,
+        .provider = take_ptr(request->provider),
+        .place = take_ptr(request->place),
+        .after = request->number,
+        .until_ms = now_ms + request->wait_ms};
     fault_t fault;
 
     if (!tool_providers_has(providers, wait.provider)) {
@@ -215,7 +217,7 @@ static void on_take(session_t *self, session_tools_order_t *order,
     tool_providers_touch(providers, wait.provider, now_ms);
     if (host_tools_give(self, &wait))
         return;
-    if (!order->wait_ms)
+    if (!request->wait_ms)
         notify_answer(self->notify, token,
                       json_pack("{s:s,s:s}", "status", "ok", "calls", "[]"));
     else if (tool_providers_wait(providers, &wait, &fault) < 0)
@@ -224,29 +226,29 @@ static void on_take(session_t *self, session_tools_order_t *order,
 
 /* Forgets a place whose client has gone. Nothing of it is answered: no client
  * reads it. */
-static void on_leave(session_t *self, const session_tools_order_t *order,
+static void on_leave(session_t *self, const session_tools_request_t *request,
                      uint64_t token)
 {
-    if (order->is_gateways) {
-        host_tools_fail_servers(self, order->provider, true, order->text);
+    if (request->is_gateways) {
+        host_tools_fail_servers(self, request->provider, true, request->text);
         return;
     }
-    empty_waits(self, order->provider, order->place);
-    if (order->is_over) {
-        tool_calls_note_left(self->tools.calls, order->place);
-        host_tools_offer(self, order->provider);
+    empty_waits(self, request->provider, request->place);
+    if (request->is_over) {
+        tool_calls_note_left(self->tools.calls, request->place);
+        host_tools_offer(self, request->provider);
     }
     answer_ok(self, token);
 }
 
 /* Keeps what the gateway has answered until the journal takes it: the work is
  * done, and is not to be asked for again. */
-static void hold(session_t *self, const session_tools_order_t *order,
+static void hold(session_t *self, const session_tools_request_t *request,
                  const fault_t *fault)
 {
     log_warning("session=%s tool call: %s", self->spec->id, fault->text);
-    if (order->kind == TOOLS_ANSWER)
-        tool_calls_hold(self->tools.calls, order->number, order->text,
+    if (request->kind == TOOLS_ANSWER)
+        tool_calls_hold(self->tools.calls, request->number, request->text,
                         clock_monotonic_ms());
 }
 
@@ -254,11 +256,12 @@ static void hold(session_t *self, const session_tools_order_t *order,
  * code would take the client's word for the gateway's. The process of a tool
  * server is a client. */
 static bool is_foreign(const session_t *self,
-                       const session_tools_order_t *order)
+                       const session_tools_request_t *request)
 {
-    const tool_call_t *call = tool_calls_find(self->tools.calls, order->number);
+    const tool_call_t *call =
+        tool_calls_find(self->tools.calls, request->number);
 
-    return call && !order->is_gateways
+    return call && !request->is_gateways
            && tool_offer_is_gateways(call->provider);
 }
 
@@ -272,44 +275,44 @@ static void refuse_foreign(session_t *self, uint64_t token, uint64_t id)
     refuse(self, token, "NotPermitted", text);
 }
 
-static void on_answer(session_t *self, const session_tools_order_t *order,
+static void on_answer(session_t *self, const session_tools_request_t *request,
                       uint64_t token)
 {
     tool_limit_t limit = {0};
-    host_tools_answer_t answer = {.who = order->who};
-    bool is_found = tool_calls_find(self->tools.calls, order->number);
+    host_tools_answer_t answer = {.who = request->who};
+    bool is_found = tool_calls_find(self->tools.calls, request->number);
     jspan_t value;
     fault_t fault, why;
     int r;
 
-    if (is_foreign(self, order)) {
-        refuse_foreign(self, token, order->number);
+    if (is_foreign(self, request)) {
+        refuse_foreign(self, token, request->number);
         return;
     }
-    if (order->kind == TOOLS_FAIL) {
+    if (request->kind == TOOLS_FAIL) {
         answer.reason = "failed";
-        answer.text = order->text;
-    } else if (jspan_check_portable(order->text, strlen(order->text), &value,
-                                    &why)
+        answer.text = request->text;
+    } else if (jspan_check_portable(request->text, strlen(request->text),
+                                    &value, &why)
                < 0) {
         cleanup_free char *text = mem_format("result: %s", why.text);
 
         refuse(self, token, "BadRequest", text);
         return;
-    } else if (is_found && !order->is_gateways
+    } else if (is_found && !request->is_gateways
                && tool_calls_count_result(self->tools.calls,
-                                          strlen(order->text), &limit, &why)
+                                          strlen(request->text), &limit, &why)
                       < 0) {
         notify_limit(self->notify, limit.name);
         audit_events_tool_limit(self->audit, limit.name, limit.max);
         answer.reason = "limit";
         answer.text = why.text;
     } else {
-        answer.result = text_bytes(order->text);
+        answer.result = text_bytes(request->text);
     }
-    r = host_tools_end(self, order->number, &answer, &fault);
-    if (r < 0 && is_found && order->is_gateways)
-        hold(self, order, &fault);
+    r = host_tools_end(self, request->number, &answer, &fault);
+    if (r < 0 && is_found && request->is_gateways)
+        hold(self, request, &fault);
     else if (r < 0 && is_found)
         tool_calls_uncount_result(self->tools.calls, answer.result.size);
     if (r < 0)
@@ -322,14 +325,14 @@ static void on_answer(session_t *self, const session_tools_order_t *order,
 }
 
 /* Has recorded calls answer: what waits for a process waits on. */
-static void on_record(session_t *self, const session_tools_order_t *order,
+static void on_record(session_t *self, const session_tools_request_t *request,
                       uint64_t token)
 {
     tool_recording_t *recording = NULL;
     fault_t fault;
 
-    if (*order->text
-        && tool_recording_read(text_bytes(order->text), &recording, &fault)
+    if (*request->text
+        && tool_recording_read(text_bytes(request->text), &recording, &fault)
                < 0) {
         refuse(self, token, "BadRequest", fault.text);
         return;
@@ -342,37 +345,37 @@ static void on_record(session_t *self, const session_tools_order_t *order,
 
 void tool_requests_take(session_t *self, session_command_t *command)
 {
-    session_tools_order_t *order = &command->tools;
+    session_tools_request_t *request = &command->tools;
 
-    if (order->provider && tool_offer_is_server(order->provider)
-        && !order->is_gateways) {
+    if (request->provider && tool_offer_is_server(request->provider)
+        && !request->is_gateways) {
         refuse(self, command->token, "NotPermitted",
                "providers whose name begins with `" TOOL_SERVER_PREFIX
                "` are servers of the gateway's own; choose another name");
         return;
     }
-    switch (order->kind) {
+    switch (request->kind) {
     case TOOLS_REGISTER:
-        on_register(self, order, command->token);
+        on_register(self, request, command->token);
         break;
     case TOOLS_REMOVE:
-        on_remove(self, order, command->token);
+        on_remove(self, request, command->token);
         break;
     case TOOLS_LIST:
         answer_list(self, command->token);
         break;
     case TOOLS_TAKE:
-        on_take(self, order, command->token);
+        on_take(self, request, command->token);
         break;
     case TOOLS_LEAVE:
-        on_leave(self, order, command->token);
+        on_leave(self, request, command->token);
         break;
     case TOOLS_RECORD:
-        on_record(self, order, command->token);
+        on_record(self, request, command->token);
         break;
     case TOOLS_ANSWER:
     case TOOLS_FAIL:
-        on_answer(self, order, command->token);
+        on_answer(self, request, command->token);
         break;
     case TOOLS_PROGRESS:
         host_tools_say_progress(self, order->number, text_bytes(order->text));

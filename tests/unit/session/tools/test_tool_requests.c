@@ -16,20 +16,20 @@
 
 static char other_place[] = "y";
 
-/* Has the session serve an order of the provider, at the place "x" if it names
+/* Has the session serve a request of the provider, at the place "x" if it names
  * none.
  */
-static void serve(session_t *self, uint64_t token, session_tools_order_t order,
-                  const char *provider)
+static void serve(session_t *self, uint64_t token,
+                  session_tools_request_t request, const char *provider)
 {
     cleanup_session_command session_command_t *command =
         session_command_new(SESSION_TOOLS, token);
 
-    order.who = mem_text("token=1");
-    order.provider = mem_text(provider);
-    order.place = mem_text(order.place ? order.place : "x");
-    order.text = mem_text(order.text ? order.text : "");
-    command->tools = order;
+    request.who = mem_text("token=1");
+    request.provider = mem_text(provider);
+    request.place = mem_text(request.place ? request.place : "x");
+    request.text = mem_text(request.text ? request.text : "");
+    command->tools = request;
     tool_requests_take(self, command);
 }
 
@@ -43,10 +43,10 @@ static char *as_text(const char *text)
 
 static void offer_by(session_t *self, const char *provider, const char *tools)
 {
-    serve(
-        self, 1,
-        (session_tools_order_t){.kind = TOOLS_REGISTER, .text = as_text(tools)},
-        provider);
+    serve(self, 1,
+          (session_tools_request_t){.kind = TOOLS_REGISTER,
+                                    .text = as_text(tools)},
+          provider);
 }
 
 static void offer(session_t *self)
@@ -58,7 +58,7 @@ static void offer(session_t *self)
 static void wait_for(session_t *self, uint64_t token, int64_t wait_ms)
 {
     serve(self, token,
-          (session_tools_order_t){.kind = TOOLS_TAKE, .wait_ms = wait_ms},
+          (session_tools_request_t){.kind = TOOLS_TAKE, .wait_ms = wait_ms},
           "agent");
 }
 
@@ -66,7 +66,7 @@ static void answer(session_t *self, session_tools_kind_t kind, uint64_t id,
                    const char *text)
 {
     serve(self, 3,
-          (session_tools_order_t){
+          (session_tools_request_t){
               .kind = kind, .text = as_text(text), .number = id},
           "agent");
 }
@@ -94,7 +94,7 @@ static void add_call(session_t *self, uint64_t id)
 static const char *list(session_t *self)
 {
     (void) deeds_take();
-    serve(self, 8, (session_tools_order_t){.kind = TOOLS_LIST}, "");
+    serve(self, 8, (session_tools_request_t){.kind = TOOLS_LIST}, "");
     DID("ANSWERED 8 ok");
     return deeds_content("list");
 }
@@ -185,7 +185,7 @@ static void what_is_not_journaled_is_not_done(void **state)
     fake_outside.is_journal_lost = true;
     offer_by(self, "agent", "[{\"name\":\"u\"}]");
     DID("ANSWERED 1 error JournalError");
-    serve(self, 4, (session_tools_order_t){.kind = TOOLS_REMOVE}, "agent");
+    serve(self, 4, (session_tools_request_t){.kind = TOOLS_REMOVE}, "agent");
     DID("ANSWERED 4 error JournalError");
     assert_string_equal(tool_providers_of(self->tools.providers, "t"), "agent");
 }
@@ -198,10 +198,10 @@ static void one_that_is_removed_waits_no_more(void **state)
     offer_by(self, "other", "[{\"name\":\"u\"}]");
     wait_for(self, 5, 30000);
     wait_for(self, 6, 30000);
-    serve(self, 7, (session_tools_order_t){.kind = TOOLS_TAKE, .wait_ms = 1},
+    serve(self, 7, (session_tools_request_t){.kind = TOOLS_TAKE, .wait_ms = 1},
           "other");
     (void) deeds_take();
-    serve(self, 4, (session_tools_order_t){.kind = TOOLS_REMOVE}, "agent");
+    serve(self, 4, (session_tools_request_t){.kind = TOOLS_REMOVE}, "agent");
     DID("audit tools removed by token=1; ANSWERED 5 ok; ANSWERED 6 ok; "
         "ANSWERED 4 ok");
     assert_string_equal(deeds_content("journal tools"),
@@ -212,11 +212,11 @@ static void one_that_is_removed_waits_no_more(void **state)
     SAYS("the provider `agent` was removed from this session: its tools are "
          "called no more, unless it registers them again");
     /* The one that asks may have removed it itself. */
-    serve(self, 4, (session_tools_order_t){.kind = TOOLS_REMOVE}, "agent");
+    serve(self, 4, (session_tools_request_t){.kind = TOOLS_REMOVE}, "agent");
     DID("ANSWERED 4 error ProviderRemoved");
     SAYS("the provider `agent` was removed from this session: its tools are "
          "called no more, unless it registers them again");
-    serve(self, 4, (session_tools_order_t){.kind = TOOLS_REMOVE}, "never");
+    serve(self, 4, (session_tools_request_t){.kind = TOOLS_REMOVE}, "never");
     DID("ANSWERED 4 error UnknownProvider");
     SAYS("no provider `never` has registered tools in this session; register "
          "them by PUT /hearth/sessions/ID/tools first");
@@ -262,7 +262,7 @@ static void a_call_that_waits_is_given_at_once(void **state)
           "\"seconds_left\":60}");
     wait_for(self, 7, 0);
     CALLS("{\"call\":5,");
-    serve(self, 8, (session_tools_order_t){.kind = TOOLS_TAKE, .number = 5},
+    serve(self, 8, (session_tools_request_t){.kind = TOOLS_TAKE, .number = 5},
           "agent");
     CALLS("[]");
 }
@@ -283,7 +283,7 @@ static void too_many_do_not_wait(void **state)
 static void a_place_that_is_left_gives_its_calls_back(void **state)
 {
     session_t *self = *state;
-    session_tools_order_t elsewhere = {
+    session_tools_request_t elsewhere = {
         .kind = TOOLS_TAKE, .place = other_place, .wait_ms = 30000};
 
     offer(self);
@@ -291,10 +291,10 @@ static void a_place_that_is_left_gives_its_calls_back(void **state)
     wait_for(self, 6, 30000);
     (void) deeds_take();
     serve(self, 7, elsewhere, "agent");
-    serve(self, 8, (session_tools_order_t){.kind = TOOLS_LEAVE}, "agent");
+    serve(self, 8, (session_tools_request_t){.kind = TOOLS_LEAVE}, "agent");
     DID("ANSWERED 8 ok");
     serve(self, 8,
-          (session_tools_order_t){.kind = TOOLS_LEAVE, .is_over = true},
+          (session_tools_request_t){.kind = TOOLS_LEAVE, .is_over = true},
           "agent");
     DID("ANSWERED 7 ok; ANSWERED 8 ok");
     assert_string_equal(tool_calls_find(self->tools.calls, 5)->place, "y");
@@ -304,13 +304,13 @@ static void a_place_that_is_left_gives_its_calls_back(void **state)
 static void a_place_that_is_left_waits_no_more(void **state)
 {
     session_t *self = *state;
-    session_tools_order_t elsewhere = {
+    session_tools_request_t elsewhere = {
         .kind = TOOLS_TAKE, .place = other_place, .wait_ms = 30000};
 
     offer(self);
     wait_for(self, 6, 30000);
     serve(self, 7, elsewhere, "agent");
-    serve(self, 8, (session_tools_order_t){.kind = TOOLS_LEAVE}, "agent");
+    serve(self, 8, (session_tools_request_t){.kind = TOOLS_LEAVE}, "agent");
     DID("ANSWERED 6 ok; ANSWERED 8 ok");
 }
 
@@ -333,10 +333,10 @@ static void an_answer_ends_its_call_once(void **state)
 static void answer_as_gateway(session_t *self, uint64_t id, const char *text)
 {
     serve(self, 0,
-          (session_tools_order_t){.kind = TOOLS_ANSWER,
-                                  .number = id,
-                                  .text = as_text(text),
-                                  .is_gateways = true},
+          (session_tools_request_t){.kind = TOOLS_ANSWER,
+                                    .number = id,
+                                    .text = as_text(text),
+                                    .is_gateways = true},
           "");
 }
 
@@ -466,9 +466,10 @@ static void what_the_gateway_answered_is_kept_for_the_journal(void **state)
 
 static void record(session_t *self, const char *text)
 {
-    serve(self, 9,
-          (session_tools_order_t){.kind = TOOLS_RECORD, .text = as_text(text)},
-          "");
+    serve(
+        self, 9,
+        (session_tools_request_t){.kind = TOOLS_RECORD, .text = as_text(text)},
+        "");
 }
 
 static void a_recording_is_taken_and_ended(void **state)

@@ -1,6 +1,6 @@
-/* See tools_order.h. Results travel as text: jansson would refuse long integers
- * and round others. */
-#include "gateway/http/rpc/tools_order.h"
+/* See tools_request.h. Results travel as text: jansson would refuse long
+ * integers and round others. */
+#include "gateway/http/rpc/tools_request.h"
 
 #define ERROR_MAX (64u << 10) /* bytes */
 
@@ -8,56 +8,57 @@ struct tools_request {
     tools_request_t *next; /* owned by the list's head */
     uint64_t tag;
     void *owner; /* borrowed; NULL: it was forgotten */
-    tools_order_reply_fn *fn;
+    tools_request_reply_fn *fn;
     buffer_t note;
 };
 
-json_t *tools_order_new(const char *session, const char *order)
+json_t *tools_request_new(const char *session, const char *operation)
 {
-    return json_pack("{s:s,s:s}", "id", session, "order", order);
+    return json_pack("{s:s,s:s}", "id", session, "order", operation);
 }
 
-void tools_order_set_text(json_t *order, const char *key, bytes_t text)
+void tools_request_set_text(json_t *content, const char *key, bytes_t text)
 {
-    json_object_set_new(order, key, json_stringn(text.bytes, text.size));
+    json_object_set_new(content, key, json_stringn(text.bytes, text.size));
 }
 
-json_t *tools_order_answer(const char *session, uint64_t call, jspan_t answer)
+json_t *tools_request_answer(const char *session, uint64_t call, jspan_t answer)
 {
     jspan_t result = jspan_member(answer, "result");
     jspan_t error = jspan_member(answer, "error");
     bool has_result = !jspan_is(result, JSPAN_ABSENT);
     cleanup_free char *sentence = jspan_text_new(error);
-    json_t *order;
+    json_t *content;
 
     if (has_result != jspan_is(error, JSPAN_ABSENT)
         || (!has_result && (!sentence || error.size > ERROR_MAX)))
         return NULL;
-    order = tools_order_new(session, has_result ? "answer" : "fail");
-    json_object_set_new(order, "number", json_integer((json_int_t) call));
-    tools_order_set_text(order, "text",
-                         has_result ? (bytes_t){result.text, result.size}
-                                    : text_bytes(sentence));
-    return order;
+    content = tools_request_new(session, has_result ? "answer" : "fail");
+    json_object_set_new(content, "number", json_integer((json_int_t) call));
+    tools_request_set_text(content, "text",
+                           has_result ? (bytes_t){result.text, result.size}
+                                      : text_bytes(sentence));
+    return content;
 }
 
-uint64_t tools_order_send(http_t *http, const char *who_or_null, json_t *order)
+uint64_t tools_request_send(http_t *http, const char *who_or_null,
+                            json_t *content)
 {
-    cleanup_free char *content = json_dumps(order, JSON_COMPACT);
+    cleanup_free char *text = json_dumps(content, JSON_COMPACT);
     frontend_call_t call = {.who = who_or_null,
-                            .type = TOOLS_ORDER_REQUEST,
-                            .content = text_bytes(content),
+                            .type = TOOLS_REQUEST_TYPE,
+                            .content = text_bytes(text),
                             .tag = ++http->counter};
     fault_t ignored;
 
-    json_decref(order);
+    json_decref(content);
     return frontend_call(http->frontend, &call, &ignored) == 0 ? call.tag : 0;
 }
 
-bool tools_order_ask(http_t *http, const char *who, json_t *order,
-                     const tools_order_reply_t *reply)
+bool tools_request_ask(http_t *http, const char *who, json_t *content,
+                       const tools_request_reply_t *reply)
 {
-    uint64_t tag = tools_order_send(http, who, order);
+    uint64_t tag = tools_request_send(http, who, content);
     tools_request_t *request;
 
     if (!tag)
@@ -72,7 +73,7 @@ bool tools_order_ask(http_t *http, const char *who, json_t *order,
     return true;
 }
 
-void tools_order_forget(http_t *http, const void *owner)
+void tools_request_forget(http_t *http, const void *owner)
 {
     for (tools_request_t *at = http->tools_requests; at; at = at->next)
         if (at->owner == owner)
@@ -85,7 +86,7 @@ static void destroy_request(tools_request_t *request)
     free(request);
 }
 
-bool tools_order_on_answer(http_t *http, const frontend_event_t *event)
+bool tools_request_on_answer(http_t *http, const frontend_event_t *event)
 {
     tools_request_t **at = &http->tools_requests, *request;
 
@@ -105,7 +106,7 @@ bool tools_order_on_answer(http_t *http, const frontend_event_t *event)
     return true;
 }
 
-void tools_order_destroy(http_t *http)
+void tools_request_destroy(http_t *http)
 {
     while (http->tools_requests) {
         tools_request_t *request = http->tools_requests;
