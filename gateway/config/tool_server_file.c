@@ -38,7 +38,7 @@ void tool_server_file_destroy(tool_server_file_t **self_p)
         free(self->servers[i].name);
         string_list_destroy(&self->servers[i].argv);
         string_list_destroy(&self->servers[i].environment);
-        free(self->servers[i].order);
+        free(self->servers[i].description);
         free(self->servers[i].missing);
     }
     free(self);
@@ -149,7 +149,8 @@ static int read_kind(tool_server_t *server, const json_t *entry,
 {
     int r = tool_server_url_is(entry)
                 ? tool_server_url_read(server->name, entry, is_private,
-                                       &server->order, &server->missing, fault)
+                                       &server->description, &server->missing,
+                                       fault)
                 : read_words(server, entry, fault);
 
     return r < 0 ? r : read_environment(server, entry, fault);

@@ -17,8 +17,8 @@ typedef struct {
     char *name;         /* owned */
     char **argv;        /* owned; program and arguments, NULL at the end; NULL:
                            it has a URL */
-    char *order;        /* owned; what the worker of one with a URL is to do, as
-                           tool_server_url_read writes it, with keys; or NULL */
+    char *description;  /* owned; of one with a URL, for its worker, as
+                     tool_server_url_read writes it, with keys; or NULL */
     char **environment; /* owned; "NAME=value", NULL at the end: all that it
                            gets */
     char *missing;      /* owned; a variable that is not set here and that its

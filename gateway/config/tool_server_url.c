@@ -296,11 +296,11 @@ static int read_headers(const char *name, const json_t *entry, bool is_private,
 }
 
 int tool_server_url_read(const char *name, const json_t *entry, bool is_private,
-                         char **ret_order, char **missing, fault_t *fault)
+                         char **ret_description, char **missing, fault_t *fault)
 {
     cleanup_buffer buffer_t url = BUFFER_EMPTY;
     json_auto_t *list = json_array();
-    json_auto_t *order = NULL;
+    json_auto_t *description = NULL;
     int r;
 
     if ((r = check_kind(name, entry, fault)) < 0)
@@ -311,8 +311,8 @@ int tool_server_url_read(const char *name, const json_t *entry, bool is_private,
     r = read_headers(name, entry, is_private, list, missing, fault);
     if (r < 0)
         return r;
-    order = json_pack("{s:s,s:s,s:O,s:s*}", "name", name, "url", url.data,
-                      "headers", list, "missing", *missing);
-    *ret_order = json_dumps(order, JSON_COMPACT);
+    description = json_pack("{s:s,s:s,s:O,s:s*}", "name", name, "url", url.data,
+                            "headers", list, "missing", *missing);
+    *ret_description = json_dumps(description, JSON_COMPACT);
     return 0;
 }

@@ -12,12 +12,13 @@
  * it has a `url`, or a `type` of that kind. */
 bool tool_server_url_is(const json_t *entry);
 /* Reads {"url", "type"?, "headers"?, "allowHttp"?} of the server `name`.
- * *ret_order is JSON, {"name", "url", "headers": [[NAME, VALUE]], "missing"?};
- * *missing is a variable that is not set, as tool_server_expand sets it. The
- * caller owns both. `is_private` is false if other users can read the file:
- * then each header has to name a variable, and a query, too. -EINVAL says what
- * is wrong, and no word of a value. */
+ * *ret_description is JSON, {"name", "url", "headers": [[NAME, VALUE]],
+ * "missing"?}; *missing is a variable that is not set, as tool_server_expand
+ * sets it. The caller owns both. `is_private` is false if other users can read
+ * the file: then each header has to name a variable, and a query, too. -EINVAL
+ * says what is wrong, and no word of a value. */
 int tool_server_url_read(const char *name, const json_t *entry, bool is_private,
-                         char **ret_order, char **missing, fault_t *fault);
+                         char **ret_description, char **missing,
+                         fault_t *fault);
 
 #endif

@@ -1,5 +1,6 @@
 /* See frontend.h: birth, death, and one descriptor for two sockets, a client of
- * the management protocol for orders and a ROUTER to which sessions connect. */
+ * the management protocol for requests and a ROUTER to which sessions connect.
+ */
 #include "gateway/frontends/frontend.h"
 
 #include "base/log.h"

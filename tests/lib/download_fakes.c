@@ -302,12 +302,12 @@ void download_fakes_fetch(const char *content)
     settle();
 }
 
-void download_fakes_ask(const char *session, const char *order,
+void download_fakes_ask(const char *session, const char *operation,
                         const char *name)
 {
-    cleanup_free char *text =
-        mem_format("{\"id\":\"%s\",\"order\":\"%s\",\"names\":[%s%s%s]}",
-                   session, order, *name ? "\"" : "", name, *name ? "\"" : "");
+    cleanup_free char *text = mem_format(
+        "{\"id\":\"%s\",\"order\":\"%s\",\"names\":[%s%s%s]}", session,
+        operation, *name ? "\"" : "", name, *name ? "\"" : "");
 
     download_fakes_ask_text(text);
 }

@@ -46,10 +46,10 @@ void download_fakes_add_session(const char *id);
 void download_fakes_set_rules(const char *packages_or_null,
                               const char *fetch_or_null);
 
-/* Has a client ask by a request with that content, or for an order with at most
- * one name. */
+/* Has a client ask by a request with that content, or for an operation with at
+ * most one name. */
 void download_fakes_ask_text(const char *content);
-void download_fakes_ask(const char *session, const char *order,
+void download_fakes_ask(const char *session, const char *operation,
                         const char *name);
 /* Has code in the session's cell ask, as its call `id`. */
 void download_fakes_call(const char *session, uint64_t id,

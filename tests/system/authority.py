@@ -56,15 +56,15 @@ class Authority(Pair):
         """Certify "DNS:name" or "IP:address", until `days` from now."""
         self.count += 1
         pair = Pair(self.folder, f"{self.certificate.stem}-{self.count}")
-        order = pair.key.with_suffix(".csr")
+        request = pair.key.with_suffix(".csr")
         names = pair.key.with_suffix(".ext")
         names.write_text(f"subjectAltName={host}\n")
         openssl(
             *("req", "-new", *EC, "-subj", "/CN=a certificate"),
-            *("-keyout", pair.key, "-out", order),
+            *("-keyout", pair.key, "-out", request),
         )
         openssl(
-            *("x509", "-req", "-in", order, "-days", days),
+            *("x509", "-req", "-in", request, "-days", days),
             *("-set_serial", self.count, "-extfile", names),
             *("-CA", self.certificate, "-CAkey", self.key),
             *("-out", pair.certificate),

@@ -29,14 +29,14 @@ class Worker:
     """The process, and a gateway's end of its standard input and output."""
 
     def __init__(self, url: str, ca_file: str = "", **more: str) -> None:
-        order = {
+        description = {
             "name": "weather",
             "url": url,
             "headers": [["Authorization", KEY]],
             **more,
         }
-        number = os.memfd_create("order")
-        os.write(number, json.dumps(order).encode())
+        number = os.memfd_create("description")
+        os.write(number, json.dumps(description).encode())
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-c", MAIN, PACKAGE, ca_file, str(number)],
             stdin=subprocess.PIPE,

@@ -10,10 +10,10 @@
 #define WORD_WIDTH 128 /* columns of a name or a version */
 #define NOTE_WIDTH 500
 
-/* Sends the order with the operands after the session's, and prints the reply
+/* Sends the request with the operands after the session's, and prints the reply
  * if JSON is wanted. */
-static gateway_exit_t order(const arguments_t *arguments, const char *word,
-                            json_t **ret_reply)
+static gateway_exit_t request(const arguments_t *arguments, const char *word,
+                              json_t **ret_reply)
 {
     cleanup_management_client management_client_t *management = NULL;
     const char *id = arguments_operand(arguments, 0);
@@ -163,7 +163,7 @@ static int change(const arguments_t *arguments, const char *word,
                   const char *otherwise)
 {
     json_auto_t *reply = NULL;
-    gateway_exit_t status = order(arguments, word, &reply);
+    gateway_exit_t status = request(arguments, word, &reply);
 
     if (status == GATEWAY_EXIT_OK && !arguments_has(arguments, "json"))
         print_changes(reply, otherwise);
@@ -185,7 +185,7 @@ static int discard(const arguments_t *arguments)
 static int list(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
-    gateway_exit_t status = order(arguments, "list", &reply);
+    gateway_exit_t status = request(arguments, "list", &reply);
     const json_t *packages = json_object_get(reply, "packages"), *package;
     size_t i;
 

@@ -91,9 +91,9 @@ static gateway_exit_t ask(tool_line_t *self, const char *verb, json_t *content,
     return status;
 }
 
-/* Sends an order with the members that are given, which are taken. */
-static gateway_exit_t order(tool_line_t *self, const char *name,
-                            json_t *members, json_t **ret_reply)
+/* Sends a request with the members that are given, which are taken. */
+static gateway_exit_t send_request(tool_line_t *self, const char *name,
+                                   json_t *members, json_t **ret_reply)
 {
     const tool_place_t *place = self->place;
     json_t *content =
@@ -120,7 +120,7 @@ static void complain_of(tool_line_t *self, gateway_exit_t status)
 gateway_exit_t tool_line_offer(tool_line_t *self, const buffer_t *tools)
 {
     json_auto_t *reply = NULL;
-    gateway_exit_t status = order(
+    gateway_exit_t status = send_request(
         self, self->place->session ? "register" : "offer",
         json_pack("{s:s%}", "text", (const char *) tools->data, tools->size),
         &reply);
@@ -134,7 +134,8 @@ void tool_line_report_down(tool_line_t *self, const char *why)
     json_auto_t *reply = NULL;
 
     if (!self->place->session)
-        (void) order(self, "down", json_pack("{s:s}", "text", why), &reply);
+        (void) send_request(self, "down", json_pack("{s:s}", "text", why),
+                            &reply);
 }
 
 static void pass_session(const json_t *reply, const char *session,
@@ -159,10 +160,10 @@ gateway_exit_t tool_line_take(tool_line_t *self, uint64_t after, int wait_ms,
 {
     json_auto_t *reply = NULL;
     gateway_exit_t status =
-        order(self, "take",
-              json_pack("{s:I,s:i}", "number", (json_int_t) after, "wait_ms",
-                        wait_ms),
-              &reply);
+        send_request(self, "take",
+                     json_pack("{s:I,s:i}", "number", (json_int_t) after,
+                               "wait_ms", wait_ms),
+                     &reply);
     const json_t *call;
     size_t i;
 

@@ -26,12 +26,12 @@ static void on_cancelled(exchange_t *exchange, const json_t *reply)
 }
 
 /* `content` is taken. */
-static void ask(exchange_t *exchange, const char *order, json_t *content,
+static void ask(exchange_t *exchange, const char *operation, json_t *content,
                 registry_client_reply_fn *fn)
 {
     json_object_set_new(content, "id",
                         json_string(exchange->request.parameters[0]));
-    json_object_set_new(content, "order", json_string(order));
+    json_object_set_new(content, "order", json_string(operation));
     registry_client_ask(exchange, "fetch_request", content, fn);
 }
 

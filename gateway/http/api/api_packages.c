@@ -17,12 +17,12 @@ static void on_done(exchange_t *exchange, const json_t *reply)
 }
 
 /* `names` is taken. */
-static void ask(exchange_t *exchange, const char *order, json_t *names)
+static void ask(exchange_t *exchange, const char *operation, json_t *names)
 {
     registry_client_ask(exchange, "packages_request",
                         json_pack("{s:s,s:s,s:o}", "id",
                                   exchange->request.parameters[0], "order",
-                                  order, "names", names),
+                                  operation, "names", names),
                         on_done);
 }
 

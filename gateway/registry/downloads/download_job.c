@@ -42,12 +42,12 @@ json_t *download_job_of_call(const json_t *call)
 }
 
 json_t *download_job_new(const registry_parts_t *parts,
-                         const profile_t *profile, const char *order,
+                         const profile_t *profile, const char *operation,
                          const char *work)
 {
     const download_users_t users = launch_users_of_downloads(parts->users);
     json_t *job = json_pack(
-        "{s:s,s:s,s:s,s:o,s:o,s:I,s:I}", "order", order, "work", work,
+        "{s:s,s:s,s:s,s:o,s:o,s:I,s:I}", "order", operation, "work", work,
         "profile", profile->name, "accept", download_job_list(profile->accept),
         "without", download_job_list(profile->without), "uid",
         (json_int_t) users.sandbox_uid, "gid", (json_int_t) users.sandbox_gid);

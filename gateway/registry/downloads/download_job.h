@@ -9,10 +9,10 @@
 
 #include <jansson.h>
 
-/* Returns a job with its order, the worker's folder, the profile's walls and
- * the users. The caller owns it, and adds what its kind needs. */
+/* Returns a job with its operation, the worker's folder, the profile's walls
+ * and the users. The caller owns it, and adds what its kind needs. */
 json_t *download_job_new(const registry_parts_t *parts,
-                         const profile_t *profile, const char *order,
+                         const profile_t *profile, const char *operation,
                          const char *work);
 /* Adds what the session's own rules of that section are: `own_allow` and
  * `own_deny`, and `own_texts` with its numbers and switches as texts. */

@@ -50,7 +50,7 @@ json_t *download_off_packages(const session_entry_t *entry)
 }
 
 json_t *download_off_packages_cells(const session_entry_t *entry,
-                                    const char *order)
+                                    const char *operation)
 {
     cleanup_free char *rule =
         cells_rule(entry, LOWERING_PACKAGES, entry->rules.own_packages);
@@ -58,7 +58,7 @@ json_t *download_off_packages_cells(const session_entry_t *entry,
     return management_error("PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
                             "code in a cell may not ask for packages here "
                             "(%s); a client may: `hearth packages %s %s NAME`",
-                            rule, order, entry->id);
+                            rule, operation, entry->id);
 }
 
 json_t *download_off_fetch(const session_entry_t *entry)

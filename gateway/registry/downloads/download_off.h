@@ -18,7 +18,7 @@ json_t *download_off_submodules(const session_entry_t *entry);
 /* Return the error for code that may not ask, though clients may: by `hearth
  * packages ORDER`, and by `hearth COMMAND`. */
 json_t *download_off_packages_cells(const session_entry_t *entry,
-                                    const char *order);
+                                    const char *operation);
 json_t *download_off_fetch_cells(const session_entry_t *entry,
                                  const char *command);
 

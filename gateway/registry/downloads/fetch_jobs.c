@@ -364,18 +364,18 @@ void fetch_jobs_serve(fetch_jobs_t *self, const json_t *content,
 {
     const session_entry_t *entry =
         session_api_find(self->parts, content, request_p);
-    const char *order = download_job_text(content, "order");
+    const char *operation = download_job_text(content, "order");
 
     if (!entry)
         return;
-    if (strcmp(order, "fetch") == 0)
+    if (strcmp(operation, "fetch") == 0)
         fetch(self, entry, content,
               download_asker_new_client(self->parts, request_p));
     else
         management_answer(
             self->parts->management, request_p,
-            strcmp(order, "list") == 0 ? list(self, entry->id)
-            : strcmp(order, "cancel") == 0
+            strcmp(operation, "list") == 0 ? list(self, entry->id)
+            : strcmp(operation, "cancel") == 0
                 ? cancel(self, entry->id, json_object_get(content, "number"))
                 : fetch_request_bad("order must be fetch, list or cancel"));
 }

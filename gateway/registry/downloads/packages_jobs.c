@@ -77,7 +77,7 @@ static void on_written(void *arg, download_job_t *job, json_t *reply)
     const packages_job_about_t about = {
         .session = job->session,
         .who = download_asker_who(job->asker),
-        .order = download_job_text(job->content, "order"),
+        .operation = download_job_text(job->content, "order"),
         .names = json_object_get(job->content, "names"),
         .job = job->content,
         .is_repeated = json_is_true(json_object_get(job->content, "repeated")),
@@ -240,14 +240,14 @@ static bool is_list(const json_t *content)
 /* Returns what is wrong with the request; NULL if nothing is. */
 static const char *find_flaw(const json_t *content)
 {
-    const char *order = download_job_text(content, "order");
+    const char *operation = download_job_text(content, "order");
     const json_t *names = json_object_get(content, "names");
 
     if (is_list(content))
         return !names || (json_is_array(names) && !json_array_size(names))
                    ? NULL
                    : "`names` must be empty for a list";
-    if (strcmp(order, "add") != 0 && strcmp(order, "remove") != 0)
+    if (strcmp(operation, "add") != 0 && strcmp(operation, "remove") != 0)
         return "`order` must be add, remove or list";
     return are_names(names) ? NULL
                             : "packages must be an array of 1 to 100 texts, "
@@ -311,9 +311,9 @@ static void note_refusal(const packages_jobs_t *self,
     const packages_job_about_t about = {
         .session = entry->id,
         .who = AUDIT_KERNEL,
-        .order = strcmp(download_job_text(content, "order"), "remove") == 0
-                     ? "remove"
-                     : "add",
+        .operation = strcmp(download_job_text(content, "order"), "remove") == 0
+                         ? "remove"
+                         : "add",
         .names = json_object_get(content, "names"),
     };
 

@@ -23,8 +23,8 @@ void packages_jobs_destroy(packages_jobs_t **self_p);
 
 /* Returns a job with packages of the profile, as its worker gets it; the caller
  * owns it, and adds `session`. `packages` has the rules: the profile's, perhaps
- * lowered for a session. `content` has the order, the names, and perhaps what
- * was recorded. */
+ * lowered for a session. `content` has the operation, the names, and perhaps
+ * what was recorded. */
 json_t *packages_jobs_describe(const registry_parts_t *parts,
                                const profile_t *profile,
                                const profile_packages_t *packages,

@@ -122,7 +122,7 @@ static void note_changes(const registry_parts_t *parts,
             describe_change(changes[i], package, &text);
         }
     if (!text.size && about->is_repeated)
-        buffer_text(&text, strcmp(about->order, "remove") == 0
+        buffer_text(&text, strcmp(about->operation, "remove") == 0
                                ? "packages: the removed ones are not there"
                                : "packages: the recorded ones are there");
     if (text.size)
@@ -132,7 +132,7 @@ static void note_changes(const registry_parts_t *parts,
                                      .text = (const char *) text.data,
                                      .name = TOOL_PACKAGES,
                                      .arguments = json_pack(
-                                         "{s:s,s:O}", "order", about->order,
+                                         "{s:s,s:O}", "order", about->operation,
                                          "names", about->names),
                                      .result = reply,
                                      .is_revival = about->is_revival});
@@ -164,7 +164,7 @@ static void note_failure(const registry_parts_t *parts,
     audit_writer_note_by(
         parts->audit, about->who, "package", about->session,
         is_refused ? "refused" : "failed",
-        json_pack("{s:s,s:o,s:I,s:s,s:s}", "order", about->order, "names",
+        json_pack("{s:s,s:o,s:I,s:s,s:s}", "order", about->operation, "names",
                   first_names(about->names), "count",
                   (json_int_t) json_array_size(about->names), "ename", ename,
                   "text", download_job_text(reply, "evalue")));

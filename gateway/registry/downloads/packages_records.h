@@ -9,13 +9,13 @@
 
 /* A job; all members are borrowed. */
 typedef struct {
-    const char *session; /* its id */
-    const char *who;     /* asked for it, as in the audit log */
-    const char *order;   /* add or remove */
-    json_t *names;       /* that it is about */
-    const json_t *job;   /* that the worker got; NULL: none was started */
-    bool is_repeated;    /* a replay or a revival asks again */
-    bool is_revival;     /* it is a revival */
+    const char *session;   /* its id */
+    const char *who;       /* asked for it, as in the audit log */
+    const char *operation; /* add or remove */
+    json_t *names;         /* that it is about */
+    const json_t *job;     /* that the worker got; NULL: none was started */
+    bool is_repeated;      /* a replay or a revival asks again */
+    bool is_revival;       /* it is a revival */
 } packages_job_about_t;
 
 /* Records the reply to it, of the management protocol: each change, or why

@@ -21,9 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STOP_MS   3000 /* to end by itself */
-#define ORDER_FD  3
-#define WORDS_MAX (TOOL_SERVER_WORDS_MAX + 8)
+#define STOP_MS        3000 /* to end by itself */
+#define DESCRIPTION_FD 3
+#define WORDS_MAX      (TOOL_SERVER_WORDS_MAX + 8)
 #define WORKER                                                                 \
     "import sys; sys.path.insert(0, sys.argv[1]); "                            \
     "from hearth_downloads.tools.worker import main; main(sys.argv[2])"
@@ -44,7 +44,7 @@ static void list_words(const char *const *own, char *const *rest,
 
 /* Returns a descriptor of a file in memory that has the text. It is not 3: dup2
  * of a descriptor onto itself would keep its close-on-exec flag. */
-static int put_order(const char *text, fault_t *fault)
+static int put_description(const char *text, fault_t *fault)
 {
     cleanup_fd int made =
         memory_file_new("tool-server", text, strlen(text), fault);
@@ -76,7 +76,7 @@ static char **list_environment(const tool_server_t *server, char *folder)
 }
 
 /* Starts hearth with these words. `order` is its descriptor 3; -1: none. */
-static int spawn(const char *const *words, char **environment, int order,
+static int spawn(const char *const *words, char **environment, int description,
                  pid_t *ret_pid, fault_t *fault)
 {
     posix_spawn_file_actions_t actions;
@@ -85,10 +85,10 @@ static int spawn(const char *const *words, char **environment, int order,
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, 2, 1);
-    if (order >= 0)
-        posix_spawn_file_actions_adddup2(&actions, order, ORDER_FD);
+    if (description >= 0)
+        posix_spawn_file_actions_adddup2(&actions, description, DESCRIPTION_FD);
     posix_spawn_file_actions_addclosefrom_np(
-        &actions, order < 0 ? ORDER_FD : ORDER_FD + 1);
+        &actions, description < 0 ? DESCRIPTION_FD : DESCRIPTION_FD + 1);
     r = spawn_detached("/proc/self/exe", (char *const *) (uintptr_t) words,
                        environment, &actions, ret_pid);
     posix_spawn_file_actions_destroy(&actions);
@@ -117,12 +117,13 @@ int tool_server_process_start(const tool_server_t *server,
     cleanup_free char *folder =
         mem_format("HEARTH_RUNTIME_DIR=%s", options->runtime_dir);
     cleanup_free char **environment = list_environment(server, folder);
-    cleanup_fd int order = -1;
+    cleanup_fd int description = -1;
 
     list_words(own, server->argv ? server->argv : worker, words);
-    if (server->order && (order = put_order(server->order, fault)) < 0)
-        return order;
-    return spawn(words, environment, order, ret_pid, fault);
+    if (server->description
+        && (description = put_description(server->description, fault)) < 0)
+        return description;
+    return spawn(words, environment, description, ret_pid, fault);
 }
 
 void tool_server_process_await(pid_t pid)

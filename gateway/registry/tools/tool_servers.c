@@ -371,7 +371,8 @@ void tool_servers_serve(tool_servers_t *self, const json_t *content,
     const char *profile =
         json_string_value(json_object_get(content, "profile"));
     const char *name = json_string_value(json_object_get(content, "name"));
-    const char *order = json_string_value(json_object_get(content, "order"));
+    const char *operation =
+        json_string_value(json_object_get(content, "order"));
     const char *text = json_string_value(json_object_get(content, "text"));
     server_t *at = self->servers;
 
@@ -381,11 +382,11 @@ void tool_servers_serve(tool_servers_t *self, const json_t *content,
         at = at->next;
     if (!at)
         refuse(self, request_p, "the gateway has started no such tool server");
-    else if (order && strcmp(order, "take") == 0)
+    else if (operation && strcmp(operation, "take") == 0)
         on_take(self, at, json_object_get(content, "wait_ms"), request_p);
-    else if (order && text && strcmp(order, "offer") == 0)
+    else if (operation && text && strcmp(operation, "offer") == 0)
         on_offer(self, at, text, request_p);
-    else if (order && text && strcmp(order, "down") == 0)
+    else if (operation && text && strcmp(operation, "down") == 0)
         on_down(self, at, text, request_p);
     else
         refuse(self, request_p,

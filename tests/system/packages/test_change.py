@@ -14,7 +14,7 @@ from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.packages import generations
 from hearth_downloads.packages.generations import Account, Generations, Package
 from hearth_downloads.packages.job import Job
-from hearth_downloads.packages.order import do
+from hearth_downloads.packages.operations import do
 from hearth_downloads.packages.stage import Stage
 
 

@@ -157,11 +157,11 @@ def test_most_are_read_without_importlib() -> None:
 def test_a_list_does_not_import_what_a_change_needs(tmp_path: Path) -> None:
     loaded = printed(
         "from hearth_downloads.packages.job import Job\n"
-        "from hearth_downloads.packages.order import do\n"
+        "from hearth_downloads.packages.operations import do\n"
         f"do(Job('list', session={str(tmp_path)!r}), None)\n"
         "print(*sys.modules)"
     )
-    assert "hearth_downloads.packages.order" in loaded
+    assert "hearth_downloads.packages.operations" in loaded
     assert not {"hearth_downloads.packages.change", "importlib.metadata"} & set(
         loaded
     )

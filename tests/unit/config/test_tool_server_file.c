@@ -55,12 +55,12 @@ static tool_server_file_t *read_one(const char *entry)
     return file;
 }
 
-static void expect_order(const char *entry, const char *order)
+static void expect_description(const char *entry, const char *description)
 {
     cleanup_tool_server_file tool_server_file_t *file = read_one(entry);
 
     assert_null(file->servers[0].argv);
-    assert_string_equal(file->servers[0].order, order);
+    assert_string_equal(file->servers[0].description, description);
 }
 
 static void expect_refused(const char *entry, const char *said)
@@ -86,7 +86,7 @@ static void an_entry_is_a_program(void **state)
     size_t count = 0;
 
     (void) state;
-    assert_null(server->order);
+    assert_null(server->description);
     assert_string_equal(server->argv[0], "x");
     assert_string_equal(server->argv[1], "${TOOLS_KEY}");
     assert_null(server->argv[2]);
@@ -101,29 +101,33 @@ static void an_entry_is_a_program(void **state)
 static void an_entry_is_a_url(void **state)
 {
     (void) state;
-    expect_order("{\"url\": \"https://x.example\"}",
-                 "{\"name\":\"a\",\"url\":\"https://x.example\",\"headers\":"
-                 "[]}");
-    expect_order("{\"url\": \"https://x.example/@me/mcp?key=${TOOLS_KEY}\","
-                 " \"type\": \"streamable-http\", \"headers\": {\"X-A\": \"b\","
-                 " \"Authorization\": \"Bearer ${TOOLS_KEY}\"}}",
-                 "{\"name\":\"a\",\"url\":\"https://x.example/@me/mcp?key="
-                 "s3cret\",\"headers\":[[\"X-A\",\"b\"],[\"Authorization\","
-                 "\"Bearer s3cret\"]]}");
-    expect_order("{\"type\": \"streamableHttp\", \"url\": \"https://[::2]:44/"
-                 "\"}",
-                 "{\"name\":\"a\",\"url\":\"https://[::2]:44/\",\"headers\":[]"
-                 "}");
+    expect_description(
+        "{\"url\": \"https://x.example\"}",
+        "{\"name\":\"a\",\"url\":\"https://x.example\",\"headers\":"
+        "[]}");
+    expect_description(
+        "{\"url\": \"https://x.example/@me/mcp?key=${TOOLS_KEY}\","
+        " \"type\": \"streamable-http\", \"headers\": {\"X-A\": \"b\","
+        " \"Authorization\": \"Bearer ${TOOLS_KEY}\"}}",
+        "{\"name\":\"a\",\"url\":\"https://x.example/@me/mcp?key="
+        "s3cret\",\"headers\":[[\"X-A\",\"b\"],[\"Authorization\","
+        "\"Bearer s3cret\"]]}");
+    expect_description(
+        "{\"type\": \"streamableHttp\", \"url\": \"https://[::2]:44/"
+        "\"}",
+        "{\"name\":\"a\",\"url\":\"https://[::2]:44/\",\"headers\":[]"
+        "}");
 }
 
 /* The worker names the variable if the server refuses the key. */
-static void a_variable_that_is_not_set_is_in_the_order(void **state)
+static void a_variable_that_is_not_set_is_in_the_description(void **state)
 {
     (void) state;
-    expect_order("{\"url\": \"https://x.example\", \"headers\": {\"A\": "
-                 "\"Bearer ${TOOLS_NONE}\"}}",
-                 "{\"name\":\"a\",\"url\":\"https://x.example\",\"headers\":"
-                 "[[\"A\",\"Bearer \"]],\"missing\":\"TOOLS_NONE\"}");
+    expect_description(
+        "{\"url\": \"https://x.example\", \"headers\": {\"A\": "
+        "\"Bearer ${TOOLS_NONE}\"}}",
+        "{\"name\":\"a\",\"url\":\"https://x.example\",\"headers\":"
+        "[[\"A\",\"Bearer \"]],\"missing\":\"TOOLS_NONE\"}");
 }
 
 static void http_is_for_this_machine(void **state)
@@ -142,7 +146,7 @@ static void http_is_for_this_machine(void **state)
             "{\"type\": \"http\", \"url\": \"http://%s/m?a\"}", *host);
         cleanup_tool_server_file tool_server_file_t *file = read_one(entry);
 
-        assert_non_null(file->servers[0].order);
+        assert_non_null(file->servers[0].description);
     }
     for (const char *const *host = elsewhere; *host; host++) {
         cleanup_free char *entry =
@@ -153,7 +157,7 @@ static void http_is_for_this_machine(void **state)
 
         expect_refused(entry, "a: `url` is http, by which others can read its");
         file = read_one(open);
-        assert_non_null(file->servers[0].order);
+        assert_non_null(file->servers[0].description);
     }
     expect_refused("{\"url\": \"http://x.example\", \"allowHttp\": false}",
                    "a: `url` is http");
@@ -283,7 +287,7 @@ static void everything_has_a_limit(void **state)
     cleanup_tool_server_file tool_server_file_t *file = read_one(entry);
 
     (void) state;
-    assert_non_null(file->servers[0].order);
+    assert_non_null(file->servers[0].description);
     expect_refused(url, "of at most 2000 characters");
     expect_refused(value, "printable ASCII, at most 8192 characters");
     expect_refused(headers, "an object of at most 32 texts");
@@ -309,18 +313,20 @@ static void a_key_is_in_a_file_of_its_own_or_in_a_variable(void **state)
         expect_refused("{\"url\": \"https://x.example/?key=s3cret\"}",
                        "a: other users can read the file, and so the query of "
                        "`url`; let the gateway's user own it");
-        expect_order("{\"url\": \"https://x.example/?key=${TOOLS_KEY}\"}",
-                     "{\"name\":\"a\",\"url\":\"https://x.example/?key="
-                     "s3cret\",\"headers\":[]}");
-        expect_order(named, "{\"name\":\"a\",\"url\":\"https://x.example\","
-                            "\"headers\":[[\"A\",\"Bearer s3cret\"]]}");
+        expect_description("{\"url\": \"https://x.example/?key=${TOOLS_KEY}\"}",
+                           "{\"name\":\"a\",\"url\":\"https://x.example/?key="
+                           "s3cret\",\"headers\":[]}");
+        expect_description(named,
+                           "{\"name\":\"a\",\"url\":\"https://x.example\","
+                           "\"headers\":[[\"A\",\"Bearer s3cret\"]]}");
     }
     assert_int_equal(chmod(path, 0600), 0);
-    expect_order("{\"url\": \"https://x.example/?key=s3cret\"}",
-                 "{\"name\":\"a\",\"url\":\"https://x.example/?key=s3cret\","
-                 "\"headers\":[]}");
-    expect_order(plain, "{\"name\":\"a\",\"url\":\"https://x.example\","
-                        "\"headers\":[[\"A\",\"s3cret\"]]}");
+    expect_description(
+        "{\"url\": \"https://x.example/?key=s3cret\"}",
+        "{\"name\":\"a\",\"url\":\"https://x.example/?key=s3cret\","
+        "\"headers\":[]}");
+    expect_description(plain, "{\"name\":\"a\",\"url\":\"https://x.example\","
+                              "\"headers\":[[\"A\",\"s3cret\"]]}");
 }
 
 #define WITH_FILE(test)                                                        \
@@ -331,7 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FILE(an_entry_is_a_program),
         WITH_FILE(an_entry_is_a_url),
-        WITH_FILE(a_variable_that_is_not_set_is_in_the_order),
+        WITH_FILE(a_variable_that_is_not_set_is_in_the_description),
         WITH_FILE(http_is_for_this_machine),
         WITH_FILE(says_what_is_wrong_with_a_url),
         WITH_FILE(says_what_is_wrong_with_its_kind),

@@ -36,7 +36,7 @@ static struct {
 } machine;
 
 static char words[20000], variables[200];
-static char order[100]; /* what the process finds at its descriptor 3 */
+static char description[100]; /* what the process finds at its descriptor 3 */
 
 int __wrap_spawn_detached(const char *path, char *const argv[],
                           char *const environment[],
@@ -79,10 +79,10 @@ int __wrap_posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *actions,
                                             int fd, int copy)
 {
     if (copy == 3) {
-        ssize_t size = pread(fd, order, sizeof order - 1, 0);
+        ssize_t size = pread(fd, description, sizeof description - 1, 0);
 
         assert_true(size >= 0 && fd != copy);
-        order[size] = '\0';
+        description[size] = '\0';
     }
     return __real_posix_spawn_file_actions_adddup2(actions, fd, copy);
 }
@@ -128,7 +128,7 @@ static int begin(void **state)
     (void) state;
     memset(&machine, 0, sizeof machine);
     machine.poll_result = 1;
-    order[0] = '\0';
+    description[0] = '\0';
     deeds_forget();
     return 0;
 }
@@ -166,21 +166,22 @@ static void a_server_runs_under_the_gateways_own_program(void **state)
     assert_int_equal(pid, SERVER_PID);
     assert_string_equal(words, "hearth tools serve python3 github -- npx "
                                "server");
-    assert_string_equal(order, "");
+    assert_string_equal(description, "");
 }
 
 /* Its keys are in the file that it gets, and in no word or variable. */
 static void a_server_with_a_url_is_the_workers(void **state)
 {
     static char keys[] = "{\"url\": \"https://x/?key=1\"}";
-    tool_server_t remote = {.name = name, .order = keys, .environment = none};
+    tool_server_t remote = {
+        .name = name, .description = keys, .environment = none};
     cleanup_free char *package = default_paths_python_dir();
     pid_t pid;
     fault_t fault;
 
     (void) state;
     assert_int_equal(start(&remote, &pid, &fault), 0);
-    assert_string_equal(order, keys);
+    assert_string_equal(description, keys);
     assert_null(strstr(words, "key"));
     assert_null(strstr(variables, "key"));
     assert_non_null(strstr(words, "python3 github -- /p/python -I -c import "));

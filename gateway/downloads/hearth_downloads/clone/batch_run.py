@@ -163,7 +163,7 @@ class _OneBatch:
         from hearth_downloads.clone import objects_client
 
         batches, job = self.batches, self.batches.job
-        order = objects_client.Order(
+        request = objects_client.Request(
             batches.url,
             tuple(self.pointers),
             batches.context,
@@ -179,7 +179,7 @@ class _OneBatch:
         self.proxy = Proxy(batches.about.places, bounds, job.uid, job.gid)
         try:
             step = Program(
-                lambda: objects_client.run(order),
+                lambda: objects_client.run(request),
                 self.proxy.attach,
                 self._look,
                 self.space.take_back,

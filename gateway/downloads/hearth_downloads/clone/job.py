@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hearth_downloads.fetch import job as fetch
 
-ORDERS = ("clone",)
+OPERATIONS = ("clone",)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ ANSWER = "answer"
 
 
 @dataclass(frozen=True)
-class Order:
+class Request:
     """One batch, and how servers are known."""
 
     url: Url  # of the batch API
@@ -44,10 +44,10 @@ class Order:
     tries: int
 
 
-def run(order: Order) -> None:
+def run(request: Request) -> None:
     """Be the client."""
     try:
-        report = _get_all(order)
+        report = _get_all(request)
     except client.Stop as stop:
         report = {"fault": stop.fault}
     try:
@@ -58,61 +58,61 @@ def run(order: Order) -> None:
     os._exit(0)
 
 
-def _get_all(order: Order) -> dict[str, Any]:
+def _get_all(request: Request) -> dict[str, Any]:
     """Return the report."""
-    report = _fetch(_describe_batch(order))
+    report = _fetch(_describe_batch(request))
     if "fault" in report and report["fault"]["kind"] == "large":
         reason = f"it has more than {ANSWER_MAX} bytes"
-        raise client.Stop("batch", order.url, reason)
+        raise client.Stop("batch", request.url, reason)
     if "fault" in report:
         return report
-    sizes = {one.oid: one.size for one in order.pointers}
+    sizes = {one.oid: one.size for one in request.pointers}
     try:
         with open(f"{client.INSIDE}/{ANSWER}", "rb") as file:
             answer = parse_answer(file.read(ANSWER_MAX), sizes)
     except BadAnswer as error:
-        raise client.Stop("batch", order.url, str(error)) from None
+        raise client.Stop("batch", request.url, str(error)) from None
     if answer.errors:
         count = len(answer.errors)
         reason = say_errors(answer.errors)
-        raise client.Stop("objects", order.url, reason, count)
+        raise client.Stop("objects", request.url, reason, count)
     for oid, action in answer.actions.items():
-        report = _fetch(_describe_object(order, oid, sizes[oid], action))
+        report = _fetch(_describe_object(request, oid, sizes[oid], action))
         if "fault" in report:
             return report
     return report
 
 
-def _fetch(order: client.Order) -> dict[str, Any]:
-    one = client.Client(order)
+def _fetch(request: client.Request) -> dict[str, Any]:
+    one = client.Client(request)
     try:
         return one.run()
     finally:
         one.close()
 
 
-def _describe_batch(order: Order) -> client.Order:
-    return client.Order(
-        order.url,
+def _describe_batch(request: Request) -> client.Request:
+    return client.Request(
+        request.url,
         ANSWER_MAX,
-        order.context,
-        timeout=order.timeout,
-        tries=order.tries,
+        request.context,
+        timeout=request.timeout,
+        tries=request.tries,
         name=ANSWER,
         headers=(("Accept", MEDIA_TYPE), ("Content-Type", MEDIA_TYPE)),
-        data=encode_request(order.pointers),
+        data=encode_request(request.pointers),
     )
 
 
 def _describe_object(
-    order: Order, oid: str, size: int, action: Action
-) -> client.Order:
-    return client.Order(
-        _read_href(order.url, action.href),
+    request: Request, oid: str, size: int, action: Action
+) -> client.Request:
+    return client.Request(
+        _read_href(request.url, action.href),
         size,
-        order.context,
-        timeout=order.timeout,
-        tries=order.tries,
+        request.context,
+        timeout=request.timeout,
+        tries=request.tries,
         name=oid,
         headers=action.headers,
     )

@@ -28,7 +28,7 @@ HEARD_MAX = 1 << 20
 
 
 @dataclass(frozen=True)
-class Order:
+class Request:
     """One repository, and what is wanted of it."""
 
     git: str
@@ -48,11 +48,11 @@ class Stop(Exception):
         self.fault = {"kind": kind, "said": said}
 
 
-def run(order: Order) -> NoReturn:
+def run(request: Request) -> NoReturn:
     """Do it, and report; the end of this process."""
     os.chdir(INSIDE)
     try:
-        report: dict[str, object] = {"ok": _Copy(order).run()}
+        report: dict[str, object] = {"ok": _Copy(request).run()}
     except Stop as stop:
         report = {"fault": stop.fault}
     with open(REPORT, "w", encoding="ascii") as file:
@@ -63,9 +63,9 @@ def run(order: Order) -> NoReturn:
 class _Copy:
     """The commands, in the mirror that the worker has made ready."""
 
-    def __init__(self, order: Order) -> None:
-        self.order = order
-        self.ref = order.ref
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.ref = request.ref
         self.head = ""  # the server's own branch
         self.head_hash = ""
 
@@ -79,10 +79,10 @@ class _Copy:
             commit, branch = self._get_ref()
         self._git("refs", "pack-refs", "--all", "--prune")
         self._git("checkout", "read-tree", "--reset", "-u", commit)
-        if self.order.lists_lfs:
+        if self.request.lists_lfs:
             self._git("lfs", "ls-files", "-z", ":(top,attr:filter=lfs)")
             os.rename(HEARD, LFS)
-        if self.order.lists_modules:
+        if self.request.lists_modules:
             self._list_modules()
         return {"commit": commit, "branch": branch, "head": self.head}
 
@@ -109,8 +109,8 @@ class _Copy:
     def _try(self, *arguments: str) -> bool:
         with open(SAID, "wb") as said, open(HEARD, "wb") as heard:
             code = subprocess.call(
-                [self.order.git, *arguments],
-                env=self.order.environment,
+                [self.request.git, *arguments],
+                env=self.request.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=heard,
                 stderr=said,
@@ -129,7 +129,7 @@ class _Copy:
         self._set_digits(len(self.ref))
         if self._find(self.ref):
             return
-        if not self.order.depth:
+        if not self.request.depth:
             self._fetch_all()
         if not self._find(self.ref):
             self._fetch(self.ref)
@@ -148,7 +148,7 @@ class _Copy:
         place = f"refs/tags/{ref}"
         source = f"refs/heads/{ref}" if is_branch else place
         target = f"refs/remotes/origin/{ref}" if is_branch else place
-        if self.order.depth:
+        if self.request.depth:
             self._fetch(f"+{source}:{target}")
         else:
             self._fetch_all()
@@ -159,7 +159,7 @@ class _Copy:
 
     def _get_head(self) -> str:
         """Return the commit of a server whose HEAD is no branch."""
-        if not self.order.depth:
+        if not self.request.depth:
             self._fetch_all()
         if not self._find(self.head_hash):
             self._fetch("HEAD")
@@ -193,7 +193,7 @@ class _Copy:
 
     def _set_digits(self, digits: int) -> None:
         with open(f"{MIRROR}/config", "w", encoding="utf-8") as file:
-            file.write(self.order.configs[digits])
+            file.write(self.request.configs[digits])
 
     def _fetch_all(self) -> None:
         self._fetch(
@@ -205,8 +205,8 @@ class _Copy:
 
     def _fetch(self, *specs: str) -> None:
         options = [one for one in specs if one.startswith("--")]
-        if self.order.depth:
-            options.append(f"--depth={self.order.depth}")
+        if self.request.depth:
+            options.append(f"--depth={self.request.depth}")
         names = [one for one in specs if not one.startswith("--")]
         self._git(
             "get", "fetch", "-q", "--progress", *options, "origin", *names

@@ -61,7 +61,7 @@ class Run:
         """Return what was checked out."""
         job, about = self.job, self.about
         job.check_user()
-        order = program.Order(
+        request = program.Request(
             self.git,
             environment(),
             {n: write_config(job, about.url.text, n) for n in (40, 64)},
@@ -76,7 +76,7 @@ class Run:
         self.proxy = Proxy(about.places, bounds, job.uid, job.gid)
         try:
             step = Program(
-                lambda: program.run(order),
+                lambda: program.run(request),
                 self.proxy.attach,
                 self._look,
                 self.space.take_back,

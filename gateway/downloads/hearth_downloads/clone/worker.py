@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth_downloads.clone.job import ORDERS, Job
+from hearth_downloads.clone.job import OPERATIONS, Job
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.core.worker import Worker
 
@@ -16,4 +16,4 @@ def _do(job: Job, gateway: Gateway) -> None:
 
 def main() -> None:
     """Be the worker."""
-    Worker("Fetch", Job, ORDERS, _do).main()
+    Worker("Fetch", Job, OPERATIONS, _do).main()

@@ -14,7 +14,7 @@ RULE_MAX = 300  # characters of a rule in a sentence
 
 @dataclass(frozen=True)
 class BaseJob:
-    """Members that jobs of all kinds have: an order, a place and limits."""
+    """Members that jobs of all kinds have: an operation, a place and limits."""
 
     SECTION: ClassVar[str] = ""  # of the profile, that has the settings
     order: str = ""
@@ -66,7 +66,9 @@ class BaseJob:
 Kind = TypeVar("Kind", bound=BaseJob)
 
 
-def parse(kind: type[Kind], datagram: bytes, orders: tuple[str, ...]) -> Kind:
+def parse(
+    kind: type[Kind], datagram: bytes, operations: tuple[str, ...]
+) -> Kind:
     """Return a job of that kind. Members that are not known are left alone."""
     try:
         found: dict[str, Any] = json.loads(datagram)
@@ -81,6 +83,6 @@ def parse(kind: type[Kind], datagram: bytes, orders: tuple[str, ...]) -> Kind:
         job = kind(**known)
     except (ValueError, TypeError, AttributeError) as error:
         raise Failed(f"the gateway's job cannot be read: {error}") from None
-    if job.order not in orders:
+    if job.order not in operations:
         raise Failed(f"the gateway's job has the unknown order {job.order!r}")
     return job

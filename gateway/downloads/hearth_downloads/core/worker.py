@@ -26,13 +26,13 @@ class Worker(Generic[Kind]):
 
     noun: str  # begins the names of its faults, as "Packages"
     kind: type[Kind]
-    orders: tuple[str, ...]
+    operations: tuple[str, ...]
     do: Callable[[Kind, Gateway], None]  # and answer
 
     def serve(self, gateway: Gateway) -> None:
         """Do the job that the gateway sends, and answer."""
         try:
-            job = parse(self.kind, gateway.receive(), self.orders)
+            job = parse(self.kind, gateway.receive(), self.operations)
             if job.mapper:
                 os.set_inheritable(job.mapper, False)
             gateway.limit(job.seconds)

@@ -43,7 +43,7 @@ _LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Order:
+class Request:
     """One file, and what is known of it.
 
     `headers` go to the URL's own place alone, and not where it redirects to;
@@ -82,11 +82,11 @@ class Again(Stop):
 class Client:
     """One download, in as many tries as make progress."""
 
-    def __init__(self, order: Order) -> None:
-        self.order = order
-        self.part = order.part
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.part = request.part
         self.body = os.open(
-            f"{INSIDE}/{order.name}",
+            f"{INSIDE}/{request.name}",
             os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
             0o644,
         )
@@ -124,12 +124,12 @@ class Client:
             if self.size >= furthest + STEP:
                 furthest, failed = self.size, 0
             failed += 1
-            if failed >= self.order.tries:
+            if failed >= self.request.tries:
                 return {"fault": fault}
             time.sleep(0.05 * 2**failed)
 
     def _try(self) -> dict[str, Any]:
-        url = self.order.url
+        url = self.request.url
         for _ in range(REDIRECTS_MAX + 1):
             connection = self._connect(url)
             try:
@@ -150,20 +150,20 @@ class Client:
                 raise Stop("head", url, _reason(error)) from None
             finally:
                 connection.close()
-        raise Stop("redirects", self.order.url)
+        raise Stop("redirects", self.request.url)
 
     def _connect(self, url: Url) -> Connection:
         is_https = url.scheme == "https"
-        context = self.order.context if is_https else None
+        context = self.request.context if is_https else None
         if is_https and context is None:
             raise Stop("authorities", url)
-        return Connection(url.host, url.port, self.order.timeout, context)
+        return Connection(url.host, url.port, self.request.timeout, context)
 
     def _ask(
         self, connection: Connection, url: Url
     ) -> tuple[http.client.HTTPResponse, bool]:
         """Ask for the file, or for the rest of it; return the answer."""
-        data = self.order.data
+        data = self.request.data
         headers = {
             "User-Agent": "hearth",
             "Accept": "*/*",
@@ -186,15 +186,15 @@ class Client:
         return connection.getresponse(), "Range" in known
 
     def _find_headers(self, url: Url) -> tuple[tuple[str, str], ...]:
-        """Return those of the order; they may be a secret of one place."""
-        first = self.order.url
+        """Return the request's headers; they may be another place's secret."""
+        first = self.request.url
         is_its_place = (url.scheme, url.place) == (first.scheme, first.place)
-        is_open = self.order.data is not None
-        return self.order.headers if is_its_place or is_open else ()
+        is_open = self.request.data is not None
+        return self.request.headers if is_its_place or is_open else ()
 
     def _describe_known(self, url: Url) -> dict[str, str]:
         """Return the headers that say what is here of the file."""
-        part, known = self.part, self.order.known
+        part, known = self.part, self.request.known
         if self.size and part:
             if part.range_validator and part.source == url.source:
                 return {
@@ -227,7 +227,7 @@ class Client:
     ) -> dict[str, Any]:
         """Take the answer of the last server, up to its end."""
         status = response.status
-        if status == 304 and self.order.known and not is_range:
+        if status == 304 and self.request.known and not is_range:
             return {"status": 304}
         said = f"{status} {response.reason}"
         if status in _PASSING:
@@ -317,7 +317,7 @@ class Client:
         raise Again("broken", url, "it sent another part than was asked for")
 
     def _check_size(self, url: Url, size: int) -> None:
-        if size > self.order.max_bytes:
+        if size > self.request.max_bytes:
             raise Stop("large", url, "", size)
 
     def _receive(
@@ -330,7 +330,7 @@ class Client:
             piece = response.read1(CHUNK if left is None else min(CHUNK, left))
             if not piece:
                 break
-            if self.size + len(piece) > self.order.max_bytes:
+            if self.size + len(piece) > self.request.max_bytes:
                 raise Stop("large", url)
             self._append(url, piece)
             if left is not None:
@@ -352,7 +352,7 @@ class Client:
         try:
             write_file(name, (about or About()).encode())
         except OSError as error:
-            raise _disk(self.order.url, error) from None
+            raise _disk(self.request.url, error) from None
 
 
 def _disk(url: Url, error: OSError) -> Stop:
@@ -381,9 +381,9 @@ def write_file(name: str, text: str) -> None:
     os.rename(f"{path}.new", path)
 
 
-def run(order: Order) -> None:
+def run(request: Request) -> None:
     """Be the client."""
-    report = Client(order).run()
+    report = Client(request).run()
     try:
         write_file(REPORT, json.dumps(report))
     except OSError as error:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from hearth_downloads.core.job import BaseJob
 
-ORDERS = ("fetch",)
+OPERATIONS = ("fetch",)
 CACHE_FACTOR = 4  # times max_bytes, for all files together
 
 

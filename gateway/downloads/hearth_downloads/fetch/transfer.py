@@ -159,7 +159,7 @@ class Transfer:
         self.cache.drop_part(self.url)
         # A URL with http may redirect to https, so it is made for each one.
         context, self.authorities = make_context(self.job)
-        order = client.Order(
+        request = client.Request(
             self.url,
             self.job.max_bytes,
             context,
@@ -168,7 +168,7 @@ class Transfer:
             self.job.silence + 2 * SPARE_SECONDS,
             self.job.tries,
         )
-        about = _Run(self, space, lambda: client.run(order)).run()
+        about = _Run(self, space, lambda: client.run(request)).run()
         if about is None:
             if entry is None:
                 raise Failed("the client's report cannot be read")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.core.worker import Worker
-from hearth_downloads.fetch.job import ORDERS, Job
+from hearth_downloads.fetch.job import OPERATIONS, Job
 
 
 def _do(job: Job, gateway: Gateway) -> None:
@@ -16,4 +16,4 @@ def _do(job: Job, gateway: Gateway) -> None:
 
 def main() -> None:
     """Be the worker."""
-    Worker("Fetch", Job, ORDERS, _do).main()
+    Worker("Fetch", Job, OPERATIONS, _do).main()

@@ -9,12 +9,12 @@ from hearth_kernel.packages.names import matches
 
 from hearth_downloads.core.job import BaseJob
 
-ORDERS = ("add", "remove", "list", "profile")
+OPERATIONS = ("add", "remove", "list", "profile")
 
 
 @dataclass(frozen=True)
 class Job(BaseJob):
-    """The order for one session, and its limits."""
+    """The task for one session, and its limits."""
 
     SECTION: ClassVar[str] = "packages"
     names: list[str] = field(default_factory=list)

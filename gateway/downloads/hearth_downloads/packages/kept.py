@@ -1,4 +1,4 @@
-"""The order `profile`: packages that all sessions of a profile have.
+"""The operation `profile`: packages that all sessions of a profile have.
 
 They are made as a session's are, in a folder for each key. All that decides the
 result is in the key, so what is there and whole is used as it is, without the

@@ -69,7 +69,7 @@ def is_version(text: str) -> bool:
 
 
 def parse_all(texts: list[str]) -> list[Requirement]:
-    """Return the requirements of one order; no name may be there twice."""
+    """Return the requirements of one job; no name may be there twice."""
     _check_count(texts)
     found: dict[str, Requirement] = {}
     for text in texts:
@@ -84,7 +84,7 @@ def parse_all(texts: list[str]) -> list[Requirement]:
 
 
 def parse_names(texts: list[str]) -> list[str]:
-    """Return the normalised names of an order that takes names alone."""
+    """Return the normalised names of a job that takes names alone."""
     _check_count(texts)
     for text in texts:
         _check_text(text)

@@ -19,8 +19,8 @@ from hearth_downloads.tools.conversation import (
 from hearth_downloads.tools.exchange import Exchange, Refusal
 from hearth_downloads.tools.messages import Message
 from hearth_downloads.tools.opening import Opening
-from hearth_downloads.tools.order import Server
 from hearth_downloads.tools.parameters import Paths, find_parameters
+from hearth_downloads.tools.server import Server
 
 TOOLS_MAX = 10_000  # whose parameters are kept
 _NO_VERSION, _NO_SESSION = -32022, -32000

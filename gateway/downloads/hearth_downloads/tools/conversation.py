@@ -12,13 +12,13 @@ from typing import Any, Optional
 from hearth_downloads.core.faults import Unreachable
 from hearth_downloads.tools.exchange import Aborted, Broken, Exchange
 from hearth_downloads.tools.messages import Message, error_of, write_message
-from hearth_downloads.tools.order import Server
 from hearth_downloads.tools.parameters import (
     Paths,
     encode_value,
     list_headers,
 )
 from hearth_downloads.tools.sentences import CUT
+from hearth_downloads.tools.server import Server
 
 MODERN = "2026-07-28"
 CLIENT = {"name": "hearth", "version": "1"}

@@ -21,9 +21,9 @@ from hearth_downloads.tools.messages import (
     Message,
     parse_message,
 )
-from hearth_downloads.tools.order import Place, Server, parse_place
 from hearth_downloads.tools.redaction import redact
 from hearth_downloads.tools.refusal import KINDS, read_refusal
+from hearth_downloads.tools.server import Place, Server, parse_place
 
 PIECE = 64 * 1024
 ERROR_MAX = 64 * 1024  # bytes of an answer that is no success

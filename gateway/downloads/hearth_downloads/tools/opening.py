@@ -24,8 +24,8 @@ from hearth_downloads.tools.exchange import (
     Refusal,
 )
 from hearth_downloads.tools.messages import Message, error_of
-from hearth_downloads.tools.order import Server
 from hearth_downloads.tools.parameters import Paths
+from hearth_downloads.tools.server import Server
 
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26")
 DISCOVER_SECONDS = 8.0  # the gateway waits 30 s for the tools

@@ -22,8 +22,8 @@ from hearth_downloads.tools.messages import (
     error_of,
     write_message,
 )
-from hearth_downloads.tools.order import read_order
 from hearth_downloads.tools.redaction import redact
+from hearth_downloads.tools.server import read_server
 
 CALLS_MAX = 1024  # as many as the gateway keeps
 LIST_SECONDS = 20.0
@@ -144,7 +144,7 @@ def main(ca_file: str) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MAX, MEMORY_MAX))
     threading.stack_size(STACK)
-    client = Client(read_order(ca_file))
+    client = Client(read_server(ca_file))
     worker = Worker(client)
     for line in sys.stdin.buffer:
         worker.take(json.loads(line))

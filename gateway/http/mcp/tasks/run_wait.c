@@ -35,8 +35,8 @@ typedef struct {
     int64_t noticed;           /* monotonic ms; of the last notice */
     buffer_t content;          /* of the last message to a stream */
     uint64_t number;           /* the run's, in the journal; 0: not known */
-    bool is_cancelled;         /* from the order */
-    bool may_be_task;          /* as the order says */
+    bool is_cancelled;         /* as the caller says */
+    bool may_be_task;          /* as the caller says */
     bool may_ask;              /* the client answers questions */
     uint64_t asked_seq;        /* the question that the client has; 0: none */
     char asked[ASKED_ID_SIZE]; /* id of the request that has asked it */
@@ -247,27 +247,27 @@ static void on_cancel(mcp_call_t *call)
     (void) frontend_call(http->frontend, &interrupt, &fault);
 }
 
-void run_wait_begin(mcp_call_t *call, const run_wait_order_t *order)
+void run_wait_begin(mcp_call_t *call, const run_wait_start_t *start)
 {
     static const call_ops_t ops = {.on_event = on_event,
                                    .on_tick = on_tick,
                                    .on_cancel = on_cancel,
                                    .on_response = on_response};
     subscription_t *subscription =
-        subscription_find(call->exchange->http, order->session);
+        subscription_find(call->exchange->http, start->session);
     run_wait_t *self = mem_new(sizeof *self);
 
     self->call = call;
-    snprintf(self->session, sizeof self->session, "%s", order->session);
-    snprintf(self->run, sizeof self->run, "%s", order->run);
-    self->journal = mem_text(order->journal);
-    self->answer.is_new = order->is_new;
-    self->answer.tokens_max = order->tokens_max;
-    self->is_cancelled = order->is_cancelled;
-    self->may_be_task = order->may_be_task;
+    snprintf(self->session, sizeof self->session, "%s", start->session);
+    snprintf(self->run, sizeof self->run, "%s", start->run);
+    self->journal = mem_text(start->journal);
+    self->answer.is_new = start->is_new;
+    self->answer.tokens_max = start->tokens_max;
+    self->is_cancelled = start->is_cancelled;
+    self->may_be_task = start->may_be_task;
     self->may_ask = question_is_declared(call);
     self->begun = self->noticed = clock_monotonic_ms();
-    self->until = self->begun + (int64_t) (order->seconds * 1000);
+    self->until = self->begun + (int64_t) (start->seconds * 1000);
     call_keep(call, self, destroy, &ops);
     /* Keeps the session attached while the call waits. */
     if (subscription)

@@ -14,9 +14,9 @@ typedef struct {
     bool may_be_task;    /* if it takes longer, the answer is a task */
     double seconds;      /* after which the call is answered; > 0 */
     size_t tokens_max;   /* of the text, about; 0: as usual */
-} run_wait_order_t;
+} run_wait_start_t;
 
 /* Answers the call, now or later. */
-void run_wait_begin(mcp_call_t *call, const run_wait_order_t *order);
+void run_wait_begin(mcp_call_t *call, const run_wait_start_t *start);
 
 #endif

@@ -142,7 +142,7 @@ static void run_in(mcp_call_t *call, const subscription_t *subscription)
         return;
     /* A second after the time limit the session has interrupted the code. */
     run_wait_begin(
-        call, &(run_wait_order_t){.session = session,
+        call, &(run_wait_start_t){.session = session,
                                   .journal = subscription->journal,
                                   .run = id,
                                   .is_new = own->is_new,
@@ -224,7 +224,7 @@ static void name_session(mcp_call_t *call)
                         json_pack("{s:s}", "id", own->name), on_named_shown);
 }
 
-static bool check_order(mcp_call_t *call)
+static bool check_options(mcp_call_t *call)
 {
     double timeout = number_argument(call, "timeout", TIMEOUT_S);
 
@@ -243,7 +243,7 @@ static bool check_order(mcp_call_t *call)
 
 void tool_execute_run(mcp_call_t *call)
 {
-    if (!check_order(call) || tool_resume_run(call))
+    if (!check_options(call) || tool_resume_run(call))
         return;
     call_keep(call, mem_new(sizeof(execute_t)), end_execute, NULL);
     if (tool_session_name(call))
@@ -287,7 +287,7 @@ static void wait_for_last(mcp_call_t *call, const char *session,
                          session);
     else
         run_wait_begin(
-            call, &(run_wait_order_t){.session = session,
+            call, &(run_wait_start_t){.session = session,
                                       .journal = journal,
                                       .run = run->id,
                                       .seconds = seconds < 0 ? 0 : seconds});

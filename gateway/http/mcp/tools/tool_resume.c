@@ -52,7 +52,7 @@ static void wait_on(mcp_call_t *call, const subscription_t *subscription,
 
     run_wait_begin(
         call,
-        &(run_wait_order_t){
+        &(run_wait_start_t){
             .session = subscription->id,
             .journal = subscription->journal,
             .run = run->id,

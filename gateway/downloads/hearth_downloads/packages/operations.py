@@ -1,4 +1,4 @@
-"""The orders of a job: add, remove, list and profile."""
+"""The operations of a job: add, remove, list and profile."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which server to reach, as the gateway says it.
 
-The order is a file in memory, descriptor 3. A list of processes shows
+The description is a file in memory, descriptor 3. A list of processes shows
 arguments, and a process inherits variables; keys are in neither.
 """
 
@@ -18,7 +18,7 @@ from hearth_downloads.core.certificates import find_certificates
 from hearth_downloads.core.connection import make_context
 from hearth_downloads.tools.redaction import find_secrets
 
-ORDER_FD = 3
+SERVER_FD = 3
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,13 @@ class Server:
         return self.place.origin
 
 
-def read_order(ca_file: str, number: int = ORDER_FD) -> Server:
-    """Return the server of the order. It stays there for the next worker."""
+def read_server(ca_file: str, number: int = SERVER_FD) -> Server:
+    """Return the described server. The file stays for the next worker."""
     text = os.pread(number, os.fstat(number).st_size, 0)
     os.close(number)
-    order = json.loads(text)
-    place = parse_place(order["url"])
-    headers = tuple((name, value) for name, value in order["headers"])
+    description = json.loads(text)
+    place = parse_place(description["url"])
+    headers = tuple((name, value) for name, value in description["headers"])
     context, flaw = None, ""
     path = ca_file or find_certificates()
     if place.scheme == "https":
@@ -88,11 +88,11 @@ def read_order(ca_file: str, number: int = ORDER_FD) -> Server:
             )
     secrets = find_secrets(place.target, (value for _, value in headers))
     return Server(
-        order["name"],
+        description["name"],
         place,
         headers,
         secrets,
         context,
         flaw,
-        order.get("missing", ""),
+        description.get("missing", ""),
     )
