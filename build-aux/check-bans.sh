@@ -128,7 +128,7 @@ FNR == 1 { comment = depth = level = 0 }
 END { exit bad }
 ' $files || exit
 
-# A system call is there for a reason, which stands in its row.
+# A system call is there for a reason, which its row has.
 exec awk '
 function finish()
 {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fails when a manual page is badly formed or shows quotes within quotes (a
-# macro after a quoted word is quoted, too), when a document or a comment names a
-# file of the tree that does not exist, or when a link leads nowhere.
+# macro after a quoted word is quoted, too). Fails when a document or a comment
+# names a file of the tree that does not exist, or when a link leads nowhere.
 set -eu
 cd "${1:-${srcdir:-.}}"
 bad=0

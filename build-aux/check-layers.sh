@@ -1,11 +1,10 @@
 #!/bin/sh
 # Fails when a file includes a header that its folder may not know. The folders
-# stand in one order, which Makefile.am writes down, and the Makemodule.am of a
-# folder that has folders: a file may include what stands before its own folder
-# and nothing behind it. The table narrows that
-# for some: the folders or the single headers that they may include, besides
-# their own. protocol/secret.h is the session's HMAC key: only protocol and the
-# gateway itself see it, not its command line and not its HTTP side.
+# have one order, that of Makefile.am and of the Makemodule.am of a folder that
+# has folders: a file may include what comes before its own folder. The table
+# narrows that for some: the folders or the single headers that they may include,
+# besides their own. protocol/secret.h is the session's HMAC key: only protocol
+# and the gateway itself see it, not its command line and not its HTTP side.
 set -eu
 cd "${1:-${srcdir:-.}}"
 files=$(find base protocol sandbox notebooks workspace kernels gateway \

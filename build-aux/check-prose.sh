@@ -1,7 +1,8 @@
 #!/bin/sh
 # Fails when a document, a manual page or a comment breaks a rule of prose that a
-# machine can see (HACKING.md, Prose): comments of C, Python, the makefiles and
-# the configuration file. `check-prose.sh . FILE...`
+# machine can see (HACKING.md, Prose): comments of C, Python, JavaScript, shell,
+# the makefiles and the configuration file, and the words of the product's
+# sentences for users. `check-prose.sh . FILE...`
 # checks only those files. Comments of the folders in STRICT may begin with no
 # word of OPENERS, not only those of functions, and their sentences are shorter.
 set -eu
@@ -13,6 +14,18 @@ breaches() {
     awk '
 function complain(what) { print FILENAME ":" start ": " what }
 function words_of(text, parts) { return split(text, parts, /[ \t]+/) }
+function find_banned(text) {
+    text = " " tolower(text) " "
+    gsub(/there (is|are) none/, "", text)
+    while (match(text, BANNED)) {
+        complain("\"" substr(text, RSTART + 1, RLENGTH - 2) "\"")
+        text = substr(text, RSTART + RLENGTH - 1)
+    }
+}
+# A string of the product with some words is read by users.
+function message(text) {
+    if (is_strict && text ~ /[a-z] [a-z]+ [a-z]/) find_banned(text)
+}
 function look(text, is_function,    rest, at, depth, place, letter) {
     gsub(/[a-z.]+\([1-8]\)/, "X", text)
     gsub(/[ \t]+/, " ", text); sub(/^ /, "", text); sub(/ $/, "", text)
@@ -26,11 +39,7 @@ function look(text, is_function,    rest, at, depth, place, letter) {
     rest = " " tolower(text) " "
     if (is_strict && match(rest, NOUNLESS))
         complain("\"" substr(rest, RSTART + 1, RLENGTH - 2) "\" without a noun")
-    gsub(/there (is|are) none/, "", rest)
-    while (match(rest, BANNED)) {
-        complain("\"" substr(rest, RSTART + 1, RLENGTH - 2) "\"")
-        rest = substr(rest, RSTART + RLENGTH - 1)
-    }
+    find_banned(text)
     for (place = 1; place <= length(text); place++) {
         letter = substr(text, place, 1)
         if (letter == "(" && ++depth == 2) {
@@ -98,7 +107,7 @@ function manual(line) {
     add(line)
     if (line ~ /[.!?:]$/) flush()
 }
-function c_source(line) {
+function c_source(line,    text) {
     if (after_comment) {
         if (line ~ /^ *$/) return
         look(comment, is_top && line ~ /^[a-z].*\(/ && line !~ /^(typedef|struct|enum|static const)/)
@@ -108,7 +117,10 @@ function c_source(line) {
         if (!in_comment) {
             while (match(line, /\/\*|"|\047\\?"\047/) && \
                    substr(line, RSTART, 2) != "/*") {
-                sub(/^[^"]*\047\\?"\047|^[^"]*"([^"\\]|\\.)*"?/, "", line)
+                match(line, /\047\\?"\047|"([^"\\]|\\.)*"?/)
+                text = substr(line, RSTART + 1, RLENGTH - 2)
+                line = substr(line, RSTART + RLENGTH)
+                start = FNR; message(text)
             }
             if (!RLENGTH || !match(line, /\/\*/)) return
             is_top = RSTART == 1; start = FNR; in_comment = 1
@@ -130,11 +142,22 @@ function c_source(line) {
 }
 # A setting that is commented out has no space before its name.
 function hashed(line) {
+    if (line ~ /^ *# shellcheck /) return
     if (sub(/^[ \t]*# /, "", line) && line !~ /^ /) add(line)
     else flush()
 }
+# Comments of both kinds, without the lines that give types.
+function javascript(line,    is_end) {
+    if (line ~ /^ *\/\*/) is_block = 1
+    if (!is_block && line !~ /^ *\/\/ /) { flush(); return }
+    is_end = line ~ /\*\//
+    gsub(/^ *(\/\/|\/?\*+\/?)|\*+\/.*/, "", line)
+    if (line ~ /^ *@/) flush()
+    else add(line)
+    if (is_end) { flush(); is_block = 0 }
+}
 # Comments line by line; docstrings are functions\047 comments.
-function python(line,    rest) {
+function python(line,    rest, text) {
     if (is_raw) { is_raw = line !~ /"""/; return }
     if (in_string) {
         in_string = !match(line, /"""/)
@@ -164,7 +187,9 @@ function python(line,    rest) {
         if (substr(rest, RSTART, 2) == "  ") {
             start = FNR; look(substr(rest, RSTART + 4), 0); break
         }
+        text = substr(rest, RSTART + 1, RLENGTH - 2)
         rest = substr(rest, RSTART + RLENGTH)
+        start = FNR; message(text)
     }
     if (line !~ /^ *$/) before = line
     if (line !~ /^ *$/) was_def = line ~ /^ *(async )?def / || (was_def && line !~ /^ *[a-z]+ = /)
@@ -191,18 +216,22 @@ FILENAME ~ /\.md$/ { is_markdown = 1; markdown($0) }
 FILENAME ~ /\.[1-8]$/ { manual($0) }
 FILENAME ~ /\.[ch]$/ { c_source($0) }
 FILENAME ~ /\.py$/ { python($0) }
-FILENAME ~ /\.(am|cfg)$/ { hashed($0) }
+FILENAME ~ /\.(am|cfg|sh|bash|fish)$|^(dev|etc\/_hearth)$/ { hashed($0) }
+FILENAME ~ /\.js$/ { javascript($0) }
 END { FILENAME = ARGV[1]; flush() }
 ' "$1" /dev/null
 }
 
 # shellcheck disable=SC2046
 [ $# -gt 0 ] || set -- $({
-    find ./*.md ./Makefile.am docs man etc build-aux base protocol workspace \
-        sandbox notebooks kernels gateway \( -name '*.md' -o -name '*.[1-8]' \
-        -o -name '*.[ch]' -o -name '*.py' -o -name '*.am' -o -name '*.cfg' \)
+    find ./*.md ./Makefile.am dev docs man etc build-aux base protocol workspace \
+        sandbox notebooks kernels gateway -type f \( -name '*.md' \
+        -o -name '*.[1-8]' -o -name '*.[ch]' -o -name '*.py' -o -name '*.am' \
+        -o -name '*.cfg' -o -name '*.js' -o -name '*sh' -o -name dev \
+        -o -name _hearth \) ! -name ltmain.sh ! -name tap-driver.sh
     find tests clients -name node_modules -prune -o -name '*.[ch]' -print \
-        -o -name '*.py' -print -o -name '*.am' -print
+        -o -name '*.py' -print -o -name '*.am' -print -o -name '*.sh' -print \
+        -o -name '*.js' -print
 } | sort)
 
 bad=0

@@ -54,7 +54,7 @@ set -- "$source/build-aux/reachable.sh" "$source" "$@"
 set -- "$source/build-aux/in-memory.sh" "$source" "$build" "$@"
 status=0
 "$@" 3>&1 >"$logs/$name.log" 2>&1 || status=$?
-# What failed stands in the TAP, and so does that there was nothing to run.
+# The TAP says what failed, or that there was nothing to run.
 case $status in
 1 | 5) exit 0 ;;
 esac

@@ -187,7 +187,7 @@ static int check_head(const tree_reader_t *self, const head_t *head,
         if (!head->has_zeros)
             return fault_set(fault, EPROTO,
                              "record %" PRIu64 " of the tree file has no "
-                             "zeros behind its type",
+                             "zeros after its type",
                              self->count);
         if (head->name_size >= types[i].name_min
             && head->name_size <= types[i].name_max
@@ -201,8 +201,8 @@ static int check_head(const tree_reader_t *self, const head_t *head,
                          types[i].rule);
     }
     return fault_set(fault, EPROTO,
-                     "record %" PRIu64 " of the tree file has the type 0x%02x, "
-                     "which is none of d, f, x, F, X, l, e",
+                     "record %" PRIu64 " of the tree file has the type 0x%02x; "
+                     "it must be d, f, x, F, X, l or e",
                      self->count, (unsigned char) head->type);
 }
 

@@ -60,8 +60,8 @@ configure() {
 }
 
 "$DEV/deps.sh" build
-# The environment of the tests is filled while the compiler runs. What a shell
-# puts into the background ignores interrupts, unless it is told not to.
+# The environment of the tests is filled while the compiler runs. A shell's
+# background process ignores interrupts unless their default action is restored.
 env --default-signal=INT --default-signal=QUIT "$DEV/deps.sh" venv &
 environment=$!
 trap 'wait "$environment"' EXIT

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-# Debian's interpreter, whatever stands first in PATH: the environment must be
+# Debian's interpreter, whatever comes first in PATH: the environment must be
 # there under the same path inside a kernel's sandbox.
 readonly PYTHON=/usr/bin/python3
 readonly LOGS=build/logs

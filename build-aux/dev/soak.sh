@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs random agents for an hour or so many seconds: soak.sh [SECONDS];
+# Runs random agents for an hour, or for SECONDS: soak.sh [SECONDS];
 # HEARTH_ASAN=1: under AddressSanitizer.
 # shellcheck source=build-aux/dev/lib.sh
 . "$(dirname "$0")/lib.sh"

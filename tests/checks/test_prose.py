@@ -70,6 +70,35 @@ def test_comments_of_makefiles_and_settings_are_read(
     assert what in found if what else found == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("a.sh", "# It tells.\na=1\n", 'a.sh:1: "tells"'),
+        ("dev", "run() {\n    # Nobody\n    # waits.\n", 'dev:2: "nobody"'),
+        ("etc/_hearth", "# It\n# stands.\n", '_hearth:1: "stands"'),
+        ("a.js", "// It\n// stands.\nf()\n", 'a.js:1: "stands"'),
+        ("a.js", "f()\n  /* Nobody waits. */\n", 'a.js:2: "nobody"'),
+        ("a.js", "/**\n * It\n * stands.\n * @x y\n */\n", '1: "stands"'),
+        ("a.js", "/* A (b (c)). */\n", "parentheses in parentheses"),
+    ],
+)
+def test_comments_of_scripts_are_read(tmp_path, name, text, what):
+    assert what in complaints(tmp_path, name, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("base/a.c", 'f("a path",\n  "the path is none of x");\n'),
+        ("base/a.c", 'c = \'"\'; f("x", "its path is none of x"); /* a */\n'),
+        ("kernels/a.py", 'f("x")\ng("the path is none of x")\n'),
+    ],
+)
+def test_sentences_for_users_are_read(tmp_path, name, text):
+    line = text.count("\n")
+    assert complaints(tmp_path, name, text) == f'{name}:{line}: "is none"\n'
+
+
 def test_the_last_paragraph_is_read(tmp_path):
     text = "It waits.\n\nThe path is none.\n"
     assert 'a.md:3: "is none"' in complaints(tmp_path, "a.md", text)
@@ -86,6 +115,12 @@ def test_the_last_paragraph_is_read(tmp_path):
         ),
         ("base/a.md", "If there is none, it is made.\n"),
         ("base/a.c", 'char *f = "/* so many */";\n'),
+        ("base/a.c", 'char *f = "nobody";\n'),
+        ("tests/a.c", 'f("the path is none of x");\n'),
+        ("a.js", 'f("a path that is none"); // It waits.\n'),
+        ("a.js", "/**\n * @param {x} nobody\n */\n"),
+        ("a.sh", "# It waits.\necho 'nobody waits here'\n"),
+        ("a.sh", "# It\n# shellcheck source=behind it\n"),
         ("base/a.c", "/* Words" + " and" * 20 + "\n *\n * more" * 2 + ". */\n"),
         ("base/a.c", "/* Words:\n *   " + "row " * 30 + "\n * end. */\n"),
         ("base/a.py", "f = '  # so many'\n"),

@@ -121,7 +121,7 @@ user_of() { # ID
     status_of "$(pgrep -P "$(shown "$1" pid)" | head -n 1)" Uid
 }
 
-# Another user for each session, out of the range, and nobody here.
+# Checks that each session has its own user of the range, none of this system.
 are_of_two_users() { # ID ID
     local one other
     one=$(user_of "$1")
@@ -356,7 +356,7 @@ c_tests() {
     return $status
 }
 
-# What fails is told at once: the part may be cut off before its end.
+# Reports each failure at once: the part may be cut off before its end.
 pytests() { # ARGUMENT...
     cat >/tmp/at_once.py <<'CODE'
 import os
@@ -399,8 +399,8 @@ part_hostile-service() {
         tests/sandbox/hostile/test_hostile.py -k '[service-'
 }
 
-# The unit with its mounts, which somebody keeps who sleeps; the tests' folders
-# are in /tmp.
+# Starts the unit with its mounts, which a sleeping process keeps; the tests'
+# folders are in /tmp.
 start_view() {
     mkdir -p /etc/systemd/system/hearth.service.d
     cat >/etc/systemd/system/hearth.service.d/view.conf <<'CONF'

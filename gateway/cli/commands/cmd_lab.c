@@ -212,7 +212,7 @@ static gateway_exit_t make_token(lab_t *self)
     if (!*member_text(http, "token"))
         return is_observer ? complain(
                    GATEWAY_EXIT_ENVIRONMENT,
-                   "http/auth is none: every client that reaches the gateway "
+                   "http/auth = none: every client that reaches the gateway "
                    "may execute, so --observe would have no effect")
                            : GATEWAY_EXIT_OK;
     if (token_file_create(self->options->state_dir, "hearth lab", scopes,

@@ -292,7 +292,7 @@ static void a_broken_tree_is_removed(void **state)
         {'f', "../x", "", "FileError", "no component is . or .."},
         {'f', "d/../../x", "", "FileError", "no component is . or .."},
         {'f', "/x", "", "FileError", "single slashes"},
-        {'q', "x", "", "FileError", "none of d, f, x, F, X, l, e"},
+        {'q', "x", "", "FileError", "must be d, f, x, F, X, l or e"},
     };
 
     (void) state;

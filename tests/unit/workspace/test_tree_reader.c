@@ -194,7 +194,7 @@ static void a_head_that_is_none(void **state)
         {'l', 1, UINT64_MAX, "a target of as many"},
         {'e', 1, 0, "the end has neither name nor content"},
         {'e', 0, 1, "the end has neither name nor content"},
-        {'D', 1, 0, "has the type 0x44, which is none of d, f, x, F, X, l, e"},
+        {'D', 1, 0, "has the type 0x44; it must be d, f, x, F, X, l or e"},
         {'\0', 1, 0, "the type 0x00"},
         {'\xFF', 1, 0, "the type 0xff"},
         {'f', 1, UINT64_MAX, "ends within record 2"},
@@ -221,7 +221,7 @@ static void zeros_are_zeros(void **state)
 
         tree_text(&tree, 'e', "", "");
         tree.data[i] = 1;
-        breaks(&tree, "record 1 of the tree file has no zeros behind its type");
+        breaks(&tree, "record 1 of the tree file has no zeros after its type");
     }
 }
 

@@ -111,8 +111,8 @@ export function bundle(data) {
 }
 
 /**
- * An error: the frames of cells and what went wrong; the whole traceback, with
- * the libraries' frames, is behind a click.
+ * Shows an error: the frames of cells and what went wrong. A click shows the
+ * whole traceback, with the libraries' frames.
  * @param {{ename?: unknown, evalue?: unknown, traceback?: unknown}} content
  * @returns {HTMLElement}
  */

@@ -34,7 +34,7 @@ export function timeOf(iso) {
   return isToday ? when.toLocaleTimeString() : when.toLocaleString();
 }
 
-/* Of a cell's `metadata.hearth`; null: nobody is known. */
+/* Returns the label for a cell's `metadata.hearth`; null if it names no person. */
 function label(own, person) {
   const who = own?.who;
   const names = who

@@ -145,7 +145,7 @@ export class Endings {
     if (isFine && this.person !== null) {
       return;
     }
-    // Another kernel, which somebody has chosen, is not ours to mind.
+    // Ignore another kernel, which the user has chosen.
     if (kernel && kernel.id !== this.home) {
       return;
     }

@@ -49,7 +49,7 @@
         yield* parts;
       }
     } finally {
-      // Whoever stops early leaves no connection behind.
+      // A caller that stops early leaves no open connection.
       void reader.cancel().catch(() => undefined);
     }
     if (rest) {
@@ -172,7 +172,7 @@
       }
     }
 
-    /* All that stands behind the cursor. */
+    /* Reads all records after the cursor. */
     async catchUp() {
       const session = this.session;
       if (!session) {
@@ -323,7 +323,7 @@
       if (record.msg_type !== 'execute_request' || content.silent) {
         return false;
       }
-      // A recorded cell that a revival runs again stands here already.
+      // A recorded cell that a revival runs again is here already.
       if (record.metadata?.hearth?.revival === true) {
         return false;
       }
