@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 
 #define HEAD_NAME "head"
 #define HEAD_SIZE 64
@@ -30,6 +31,21 @@ static void encode(const journal_head_t *head, const segment_key_t *key,
     memcpy(ret_bytes + 16, head->chain, sizeof(head->chain));
     crypto_generichash(ret_bytes + MAC_AT, HEAD_SIZE - MAC_AT, ret_bytes,
                        MAC_AT, key->chain, sizeof(key->chain));
+}
+
+/* The writer has its lock on the folder, so the one on this file is free. */
+int journal_hold(const char *folder)
+{
+    cleanup_fd int folder_fd =
+        open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    cleanup_fd int fd = -1;
+
+    if (folder_fd < 0)
+        return -errno;
+    fd = openat(folder_fd, HEAD_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || flock(fd, LOCK_SH) < 0)
+        return -errno;
+    return take_fd(&fd);
 }
 
 bool journal_head_write(int fd, const journal_head_t *head,

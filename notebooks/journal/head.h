@@ -16,4 +16,10 @@ bool journal_head_write(int fd, const journal_head_t *head,
 int journal_head_load(int folder, const segment_key_t *key,
                       journal_head_t *ret_head);
 
+/* Says that this process restores what the session has lost, as long as the
+ * descriptor that is returned is open. Returns -EXXX if it cannot be said. */
+int journal_hold(const char *folder);
+/* Returns true if a process has said so. */
+bool journal_is_held(const journal_t *self);
+
 #endif

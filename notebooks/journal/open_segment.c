@@ -36,6 +36,16 @@ void journal_close_files(journal_t *self)
         close(take_fd(&self->folder_fd));
 }
 
+bool journal_is_held(const journal_t *self)
+{
+    if (self->head_fd < 0)
+        return false;
+    if (flock(self->head_fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK;
+    (void) flock(self->head_fd, LOCK_UN);
+    return false;
+}
+
 int journal_fail(journal_t *self, int code, const char *what, fault_t *fault)
 {
     return fault_set(fault, code, "%s/%s: %s", self->folder, what,

@@ -169,6 +169,8 @@ static void write_loss(buffer_t *out, const modelview_cell_t *cell)
     if (loss->is_incomplete)
         buffer_text(out,
                     "; the journal is damaged, so not all names are known");
+    if (loss->is_reviving)
+        buffer_text(out, "; being revived");
     buffer_text(out, loss->are_files_kept ? "; files kept" : "; files gone");
 }
 

@@ -38,6 +38,7 @@ modelview_loss_t modelview_read_loss(const json_t *lost)
         .names = json_is_array(names) ? names : NULL,
         .more = more > 0 && more <= MORE_MAX ? (size_t) more : 0,
         .is_incomplete = json_is_true(json_object_get(lost, "incomplete")),
+        .is_reviving = json_is_true(json_object_get(lost, "reviving")),
         .are_files_kept = true};
 
     if (at)

@@ -43,6 +43,7 @@ typedef struct {
     const json_t *names; /* borrowed; list of the variables; or NULL */
     size_t more;         /* variables beyond those */
     bool is_incomplete;  /* there may be others: the journal is damaged */
+    bool is_reviving;    /* a client restores them */
     bool are_files_kept;
 } modelview_loss_t;
 

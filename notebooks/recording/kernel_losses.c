@@ -167,18 +167,25 @@ static void on_end(kernel_losses_t *self, const journal_record_t *record)
     self->loss = loss;
     drop_names(self);
     self->was_ready = self->is_in_cell = self->is_unread = false;
+    self->is_reviving = false;
 }
 
-/* A revival has run the cells again; what it names as missing is lost. */
+/* A revival has run the cells again; what it names as missing is lost, and
+ * without such names nothing is. */
 static void on_revived(kernel_losses_t *self, const journal_record_t *record)
 {
     json_auto_t *content = parse(record->content);
     json_t *missing =
         json_object_get(json_object_get(content, "variables"), "missing");
+    bool was_reviving = self->is_reviving;
 
     self->is_reviving = false;
-    if (!self->loss.seq || self->loss.fresh_seq || !json_array_size(missing))
+    if (!was_reviving || !self->loss.seq || !json_is_array(missing))
         return;
+    if (!json_array_size(missing)) {
+        kernel_loss_clear(&self->loss);
+        return;
+    }
     self->loss.fresh_seq = record->seq;
     json_decref(self->loss.names);
     self->loss.names = json_incref(missing);
@@ -231,8 +238,8 @@ static void on_input(kernel_losses_t *self, const journal_record_t *record)
     self->cell = count;
 }
 
-/* A revival that runs no cell again ends with the first request that is not
- * its own: nothing has come back. */
+/* A client that comes before a revival has ended finds what has come back by
+ * then: nothing, if the revival runs no cell again. */
 static void on_request(kernel_losses_t *self, const journal_record_t *record)
 {
     json_auto_t *metadata = parse(record->metadata);
@@ -240,7 +247,6 @@ static void on_request(kernel_losses_t *self, const journal_record_t *record)
     if (json_is_true(
             json_object_get(json_object_get(metadata, "hearth"), "revival")))
         return;
-    self->is_reviving = false;
     if (self->loss.seq && !self->loss.fresh_seq)
         self->loss.fresh_seq = record->seq;
 }

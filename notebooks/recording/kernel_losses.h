@@ -37,7 +37,7 @@ typedef struct {
     long long cell;     /* number of the last cell that began; 0: none */
     bool was_ready;     /* the kernel */
     bool is_in_cell;    /* the last reply says that the kernel died in it */
-    bool is_reviving;   /* the next kernel gets the variables back */
+    bool is_reviving;   /* the kernel may get the variables back */
     bool is_unread;     /* records are missing, and maybe names in them */
 } kernel_losses_t;
 

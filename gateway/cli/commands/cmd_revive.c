@@ -1,14 +1,17 @@
 /* hearth session revive: gives a gone session a fresh kernel and runs its
  * recorded cells again. The outcome of the cells and variables is reported
  * here, in the journal, and to the client whose request comes next. */
+#include "base/fd.h"
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/recordings/recordings.h"
 #include "gateway/cli/recordings/replay_session.h"
 #include "gateway/cli/recordings/revival_report.h"
+#include "notebooks/journal/head.h"
 #include "notebooks/recording/trace.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define CLIENT "revive"
 
@@ -18,6 +21,7 @@ typedef struct {
     notebook_t notebook;
     revival_plan_t plan;
     revival_report_t report;
+    int held_fd; /* owned; says to other clients that this one lives, or -1 */
     void (*show)(const replay_step_t *step, void *arg); /* that it begins */
 } revive_t;
 
@@ -28,6 +32,8 @@ static void revive_clear(revive_t *self)
     notebook_clear(&self->notebook);
     recordings_clear(&self->recorded);
     replay_session_clear(&self->session_run);
+    if (self->held_fd >= 0)
+        close(take_fd(&self->held_fd));
 }
 
 /* Makes the plan of what is run. */
@@ -77,6 +83,8 @@ static gateway_exit_t start_session(revive_t *self,
     gateway_exit_t status =
         management_client_open(true, &self->session_run.management);
 
+    /* Where it cannot be said, other clients get the loss as if for good. */
+    self->held_fd = journal_hold(self->recorded.journal);
     if (status == GATEWAY_EXIT_OK)
         status = management_client_call(
             self->session_run.management, "session_revive",
@@ -155,7 +163,7 @@ static gateway_exit_t print_outcome(revive_t *self, json_t *report)
 
 static int revive(const arguments_t *arguments)
 {
-    CLEANUP(revive_clear) revive_t self = {0};
+    CLEANUP(revive_clear) revive_t self = {.held_fd = -1};
     json_auto_t *report = NULL;
     fault_t fault = {0};
     gateway_exit_t status;

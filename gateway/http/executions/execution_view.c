@@ -69,7 +69,8 @@ static json_t *loss_of(const cell_outcome_t *outcome, modelview_status_t status)
 
 json_t *execution_view_state(const execution_view_t *self)
 {
-    static const char *const members[] = {"cause", "at", "more", "incomplete"};
+    static const char *const members[] = {"cause", "at", "more", "incomplete",
+                                          "reviving"};
     json_t *names = json_object_get(self->loss, "names");
     json_t *state = json_pack("{s:b,s:o}", "kept", self->loss == NULL, "lost",
                               names ? json_incref(names) : json_array());

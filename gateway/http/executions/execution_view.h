@@ -35,9 +35,9 @@ int execution_view_make(const http_t *http, const executions_t *runs,
                         const execution_view_options_t *options,
                         execution_view_t *ret_view);
 
-/* Returns {"kept","lost"} for programs, owned by the caller; "cause", "at" (if
- * it is known), "more" (names that were left out) and "incomplete" (there may
- * be others) follow a loss. */
+/* Returns {"kept","lost"} for programs, owned by the caller. After a loss it has
+ * the members of the loss that apply: "cause", "at", "more", "incomplete",
+ * "reviving" (loss_notice.h). */
 json_t *execution_view_state(const execution_view_t *self);
 
 /* Appends the part of an output to *out, or a sentence that says why there is

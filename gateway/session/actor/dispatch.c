@@ -26,7 +26,7 @@ static int publish_input(session_t *self, const request_t *request,
                          fault_t *fault)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY, metadata = BUFFER_EMPTY;
-    bool has_loss = loss_report_write(self, request, &metadata);
+    bool brings_loss = loss_report_write(self, request, &metadata);
     publisher_event_t event = {
         .type = "execute_input",
         .request = request->number,
@@ -43,7 +43,7 @@ static int publish_input(session_t *self, const request_t *request,
     jspan_write_end(&out);
     event.content = buffer_bytes(&out);
     r = publisher_event(self->publisher, &event, fault);
-    if (r == 0 && has_loss)
+    if (r == 0 && brings_loss)
         loss_report_note(self, request);
     return r;
 }

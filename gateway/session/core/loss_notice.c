@@ -101,7 +101,7 @@ static size_t write_names(const json_t *names, const kernel_losses_t *losses,
 }
 
 static void write_loss(const kernel_loss_t *loss, const kernel_losses_t *losses,
-                       buffer_t *out)
+                       bool is_reviving, buffer_t *out)
 {
     const char *cause = loss->cause ? loss->cause : "";
     char at[CLOCK_ISO_SIZE];
@@ -119,6 +119,8 @@ static void write_loss(const kernel_loss_t *loss, const kernel_losses_t *losses,
         jspan_write_count(out, "more", more);
     if (loss->is_unread)
         jspan_write_bool(out, "incomplete", true);
+    if (is_reviving)
+        jspan_write_bool(out, "reviving", true);
     jspan_write_end(out);
 }
 
@@ -157,7 +159,7 @@ bool loss_notice_add(loss_notice_t *self, const journal_record_t *record)
     uint64_t before = self->losses.loss.seq;
 
     kernel_losses_add(&self->losses, record);
-    if (self->losses.loss.seq == before)
+    if (self->losses.loss.seq == before || !self->losses.loss.seq)
         return false;
     readers_reset(&self->told);
     self->told = self->expected;
@@ -184,7 +186,7 @@ void loss_notice_foresee(loss_notice_t *self, int64_t wall_us,
         kernel_losses_foresee(&self->losses, wall_us, detail, is_in_cell);
 
     buffer_clear(&self->foreseen);
-    write_loss(&loss, NULL, &self->foreseen);
+    write_loss(&loss, NULL, false, &self->foreseen);
 }
 
 void loss_notice_forget(loss_notice_t *self)
@@ -209,9 +211,15 @@ bool loss_notice_is_due(const loss_notice_t *self, const char *reader)
     return self->losses.loss.fresh_seq && !knows(&self->told, reader);
 }
 
-void loss_notice_write(const loss_notice_t *self, buffer_t *out)
+bool loss_notice_is_reviving(const loss_notice_t *self)
 {
-    write_loss(&self->losses.loss, &self->losses, out);
+    return self->losses.is_reviving;
+}
+
+void loss_notice_write(const loss_notice_t *self, bool is_reviving,
+                       buffer_t *out)
+{
+    write_loss(&self->losses.loss, &self->losses, is_reviving, out);
 }
 
 void loss_notice_tell(loss_notice_t *self, const char *reader)

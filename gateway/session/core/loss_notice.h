@@ -61,11 +61,14 @@ void loss_notice_expect(loss_notice_t *self, const char *reader);
 
 /* Returns true if there is a loss that the reader does not have. */
 bool loss_notice_is_due(const loss_notice_t *self, const char *reader);
-/* Appends the loss as JSON: {"cause","at","names","more","incomplete"}. "at" is
- * there if the time is known. The names are those of variables that were not
- * made again, and "more" is the number of those that were left out.
- * "incomplete" is true if there may be others, and else missing. */
-void loss_notice_write(const loss_notice_t *self, buffer_t *out);
+/* Returns true if a revival began that has not ended, or was broken off. */
+bool loss_notice_is_reviving(const loss_notice_t *self);
+/* Appends the loss as JSON: "cause", "names", and if they apply "at" (the time
+ * is known), "more" (the number of names that were left out), "incomplete"
+ * (true: there may be others) and "reviving" (true: a client restores them).
+ * The names are those of variables that were not made again. */
+void loss_notice_write(const loss_notice_t *self, bool is_reviving,
+                       buffer_t *out);
 /* Notes that a reader has got the loss. */
 void loss_notice_tell(loss_notice_t *self, const char *reader);
 /* Returns the reader of that index, lent; NULL after the last one. */

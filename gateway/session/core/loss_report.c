@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "notebooks/journal/head.h"
 #include "protocol/jspan_write.h"
 
 #include <string.h>
@@ -19,18 +20,27 @@ static void write_metadata(bytes_t loss, buffer_t *metadata)
     jspan_write_end(metadata);
 }
 
+/* Returns true if the variables are coming back, because the client that
+ * revives the session lives. */
+static bool is_being_revived(const session_t *self)
+{
+    return loss_notice_is_reviving(self->losses)
+           && journal_is_held(self->journal);
+}
+
 bool loss_report_write(session_t *self, const request_t *request,
                        buffer_t *metadata)
 {
+    bool is_reviving = is_being_revived(self);
     cleanup_buffer buffer_t loss = BUFFER_EMPTY;
     char reader[LOSS_NOTICE_READER_SIZE];
 
     if (!loss_notice_reader(request, reader)
         || !loss_notice_is_due(self->losses, reader))
         return false;
-    loss_notice_write(self->losses, &loss);
+    loss_notice_write(self->losses, is_reviving, &loss);
     write_metadata(buffer_bytes(&loss), metadata);
-    return true;
+    return !is_reviving;
 }
 
 static void note(session_t *self, const char *reader)
@@ -138,19 +148,21 @@ static void on_state(session_t *self, const journal_record_t *record)
         loss_notice_tell(self->losses, reader);
 }
 
-/* Returns true if the gateway itself has written a loss into a record: only its
- * own records have no number of the kernel. */
+/* Returns true if the gateway itself has written a loss into a record that the
+ * reader has by it: only its own records have no number of the kernel. */
 static bool has_loss(const journal_record_t *record)
 {
-    jspan_t metadata;
+    jspan_t metadata, lost;
     fault_t fault;
 
-    return !record->kernel_seq
-           && jspan_check(record->metadata.bytes, record->metadata.size,
-                          &metadata, &fault)
-                  == 0
-           && jspan_is(jspan_member(jspan_member(metadata, "hearth"), "lost"),
-                       JSPAN_OBJECT);
+    if (record->kernel_seq
+        || jspan_check(record->metadata.bytes, record->metadata.size, &metadata,
+                       &fault)
+               < 0)
+        return false;
+    lost = jspan_member(jspan_member(metadata, "hearth"), "lost");
+    return jspan_is(lost, JSPAN_OBJECT)
+           && !jspan_is(jspan_member(lost, "reviving"), JSPAN_TRUE);
 }
 
 void loss_report_recall(session_t *self, const journal_record_t *record)

@@ -10,8 +10,9 @@
 /* Takes each record that the session writes from now on. */
 void loss_report_begin(session_t *self);
 
-/* Appends the metadata with the loss that the sender of a cell does not know.
- * Returns false, and appends nothing, if there is no such loss. */
+/* Appends the metadata with the loss that the sender of a cell does not know,
+ * if there is one. Returns true if the sender has the loss by it: not if a
+ * client is reviving the session, because the loss changes when that ends. */
 bool loss_report_write(session_t *self, const request_t *request,
                        buffer_t *metadata);
 /* Notes that the sender of that cell has got the loss. */

@@ -8,12 +8,13 @@ import json
 import os
 import re
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from deadline import wait_for
-from harness import Gateway, Session
+from deadline import DEADLINE, wait_for
+from harness import HEARTH, Gateway, Session
 from processes import members
 from rpc import Rpc, head_of
 from web import Web
@@ -51,11 +52,21 @@ def over_rest(web: Web, session: Session) -> Any:
     location = web.post(
         f"/api/kernels/{session.id}/execute?view=model", {"code": "1"}
     ).headers["Location"]
+    return view_of(web, location)
+
+
+def view_of(web: Web, location: str) -> Any:
     answer = wait_for(
         lambda: (found := web.get(location)).status != 202 and found,
         "the result",
     )
     return answer.json["view"]
+
+
+def waiting(gateway: Gateway, session: Session) -> list[Any]:
+    """Return the cells that no kernel has begun."""
+    rows = gateway.json("notebook", "trace", "--json", session.id)
+    return [row for row in rows if row.get("status") == "unanswered"]
 
 
 def journal_of(session: Session) -> bytes:
@@ -152,6 +163,67 @@ def test_a_session_that_was_lost_with_the_machine(mortal: Gateway) -> None:
     assert "variable df gone" in over_mcp(web, session)
     run_again(mortal, web)
     assert "LOST" not in over_mcp(web, session)
+
+
+SLOW_AGAIN = (
+    "import os, time\n"
+    "while os.path.exists('again') and not os.path.exists('go'):\n"
+    "    time.sleep(0.01)\n"
+    "open('again', 'w').close()"
+)
+
+
+def begin_revival(gateway: Gateway, session: Session) -> subprocess.Popen[str]:
+    """Begin the revival of a session with three cells: returns when the second
+    one has begun again, which waits for the file `go`."""
+    for code in ("a = 1", SLOW_AGAIN, "b = 1"):
+        session.exec(code)
+    session.delete()
+    session.wait_state("gone")
+    reviver = subprocess.Popen(
+        [HEARTH, "session", "revive", session.id],
+        env=gateway.env,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def is_in_second_cell() -> bool:
+        rows = gateway.json("notebook", "trace", "--json", session.id)
+        return rows[-1].get("turn") == 5 and rows[-1]["status"] == "running"
+
+    wait_for(is_in_second_cell, "the cell runs again")
+    return reviver
+
+
+def test_a_loss_during_a_revival_is_not_final(mortal: Gateway) -> None:
+    web = Web.of(mortal)
+    session = mortal.create()
+    reviver = begin_revival(mortal, session)
+    path = f"/api/kernels/{session.id}/execute"
+    location = web.post(f"{path}?view=model", {"code": "a"}).headers["Location"]
+    # It comes before the revival's third cell.
+    wait_for(lambda: len(waiting(mortal, session)) == 1, "it waits")
+    (session.workspace / "go").touch()
+    view = view_of(web, location)
+    assert view["state"]["lost"] == ["b"]
+    assert view["state"]["reviving"] is True
+    assert "variable b gone; being revived; files kept" in view["text"]
+    assert "variables back: a, b" in reviver.communicate(timeout=DEADLINE)[0]
+    assert over_rest(web, session)["state"] == {"kept": True, "lost": []}
+    assert "LOST" not in for_model(session)
+
+
+def test_a_loss_whose_revival_was_killed(mortal: Gateway) -> None:
+    web = Web.of(mortal)
+    session = mortal.create()
+    reviver = begin_revival(mortal, session)
+    reviver.kill()
+    reviver.communicate(timeout=DEADLINE)
+    (session.workspace / "go").touch()
+    state = over_rest(web, session)["state"]
+    assert state["lost"] == ["b"]
+    assert "reviving" not in state
+    assert over_rest(web, session)["state"] == {"kept": True, "lost": []}
 
 
 UNREAD = "; the journal is damaged, so not all names are known; files kept"

@@ -199,7 +199,7 @@ static void does_not_name_variables_restored_by_a_revival(void **state)
     add_state(&losses, "reviving", "{}");
     add_state(&losses, "ready", "{}");
     add_state(&losses, "revived", "{\"variables\":{\"missing\":[]}}");
-    assert_int_equal(losses.loss.fresh_seq, 0);
+    assert_int_equal(losses.loss.seq, 0);
     add_state(&losses, "gone", "{\"detail\":\"idle\"}");
     add_state(&losses, "reviving", "{}");
     add_state(&losses, "ready", "{}");
@@ -223,6 +223,26 @@ static void reports_a_revival_that_runs_no_cell(void **state)
     assert_int_equal(losses.loss.fresh_seq, 0);
     add(&losses, JOURNAL_REQUEST, "execute_request", "{}", "{}");
     assert_int_equal(losses.loss.fresh_seq, seq);
+    assert_names(&losses, "[\"df\"]");
+}
+
+static void a_kernel_that_dies_in_a_revival_is_another_loss(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+
+    (void) state;
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 1, "{\"name\":\"df\"}");
+    add_state(&losses, "gone", "{\"detail\":\"idle\"}");
+    add_state(&losses, "reviving", "{}");
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 2, "{\"name\":\"df\"}");
+    add_state(&losses, "restart", "{\"detail\":\"limit\"}");
+    assert_false(losses.is_reviving);
+    add_state(&losses, "ready", "{}");
+    assert_int_equal(losses.loss.fresh_seq, seq);
+    add_state(&losses, "revived", "{\"variables\":{\"missing\":[]}}");
+    assert_string_equal(losses.loss.cause, "limit");
     assert_names(&losses, "[\"df\"]");
 }
 
@@ -256,6 +276,8 @@ int main(void)
         cmocka_unit_test_setup(does_not_name_variables_restored_by_a_revival,
                                begin),
         cmocka_unit_test_setup(reports_a_revival_that_runs_no_cell, begin),
+        cmocka_unit_test_setup(a_kernel_that_dies_in_a_revival_is_another_loss,
+                               begin),
         cmocka_unit_test_setup(outlives_records_of_any_form, begin),
     };
 

@@ -643,6 +643,11 @@ static void reads_the_loss_that_a_session_reports(void **state)
                         "[3] ok 41 ms · session 7f3c · STATE LOST: kernel "
                         "ended; variable df gone; the journal is damaged, so "
                         "not all names are known; files kept");
+    json_auto_t *revived = load("{\"names\":[\"df\"],\"reviving\":true}");
+    sample.loss = modelview_read_loss(revived);
+    assert_string_equal(make(&sample),
+                        "[3] ok 41 ms · session 7f3c · STATE LOST: kernel "
+                        "ended; variable df gone; being revived; files kept");
     json_auto_t *wrong = load("{\"cause\":7,\"names\":{},\"at\":\"now\","
                               "\"more\":-1}");
     sample.loss = modelview_read_loss(wrong);

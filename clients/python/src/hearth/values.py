@@ -50,6 +50,9 @@ class Lost:
     kept: bool = field(default=False, init=False)
     #: Other variables may be gone, too: the session's journal is damaged.
     incomplete: bool = False
+    #: A client is restoring them by `hearth session revive`. The loss is
+    #: reported again if that fails.
+    reviving: bool = False
 
 
 State = Union[Kept, Lost]
@@ -291,6 +294,7 @@ def read_state(model: Mapping[str, Any]) -> State:
         at=read_time(model.get("at")),
         variables=tuple(model["lost"]),
         incomplete=model.get("incomplete", False),
+        reviving=model.get("reviving", False),
     )
 
 

@@ -63,7 +63,7 @@ static json_t *written(const loss_notice_t *self)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
 
-    loss_notice_write(self, &text);
+    loss_notice_write(self, false, &text);
     json_t *loss = json_loadb((char *) text.data, text.size, 0, NULL);
     assert_non_null(loss);
     return loss;
@@ -156,6 +156,34 @@ static void a_revival_may_restore_all(void **state)
     assert_true(loss_notice_is_due(self, B));
 }
 
+/* A reader that comes before the end of a revival gets what it finds. */
+static void a_revival_mends_a_loss_that_was_due(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    (void) state;
+    make_variable(self, "df");
+    assert_true(add_state(self, "gone", "{\"detail\":\"idle\"}"));
+    assert_false(loss_notice_is_reviving(self));
+    (void) add_state(self, "reviving", "{}");
+    (void) add_state(self, "ready", "{}");
+    (void) add(self, JOURNAL_REQUEST, "execute_request", "{}", "{}");
+    assert_true(loss_notice_is_due(self, A));
+    assert_true(loss_notice_is_reviving(self));
+    loss_notice_write(self, true, &text);
+    buffer_text(&text, "");
+    assert_non_null(
+        strstr((char *) text.data, "\"names\":[\"df\"],\"reviving\":true}"));
+    assert_false(
+        add_state(self, "revived", "{\"variables\":{\"missing\":[]}}"));
+    assert_false(loss_notice_is_due(self, A));
+    assert_false(loss_notice_is_reviving(self));
+    /* The next loss is another one. */
+    lose(self);
+    assert_true(loss_notice_is_due(self, A));
+}
+
 /* A gateway has at most 1000 tokens, and there is the key. */
 static void as_many_readers_as_there_can_be_get_it_once(void **state)
 {
@@ -225,7 +253,7 @@ static void bounds_the_names(void **state)
     assert_in_range(fit, LOSS_NOTICE_NAMES_SIZE / 103 - 1,
                     LOSS_NOTICE_NAMES_SIZE / 103);
     assert_many(full, fit, 1000 - fit);
-    loss_notice_write(self, &text);
+    loss_notice_write(self, false, &text);
     assert_true(text.size < LOSS_NOTICE_NAMES_SIZE + 100);
 }
 
@@ -305,6 +333,7 @@ int main(void)
         cmocka_unit_test(a_reader_whose_cell_fails_by_it_has_it),
         cmocka_unit_test(says_what_was_lost),
         cmocka_unit_test(a_revival_may_restore_all),
+        cmocka_unit_test(a_revival_mends_a_loss_that_was_due),
         cmocka_unit_test(as_many_readers_as_there_can_be_get_it_once),
         cmocka_unit_test(forgets_the_oldest_of_many_readers),
         cmocka_unit_test(bounds_the_names),

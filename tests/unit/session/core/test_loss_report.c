@@ -2,14 +2,17 @@
  * next gateway knows of it. */
 #include "gateway/session/core/loss_report.h"
 
+#include "base/fd.h"
 #include "gateway/session/actor/kernel_events.h"
 #include "gateway/session/actor/receive.h"
 #include "gateway/session/core/replies.h"
+#include "notebooks/journal/head.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #define READER "{\"hearth\":{\"reader\":\"exec\"}}"
 
@@ -361,6 +364,33 @@ static void a_loss_before_a_damage_has_no_names(void **state)
     assert_reported(self, "\"names\":[],\"incomplete\":true}");
 }
 
+/* As long as the client that revives the session lives, a loss is not final. */
+static void a_loss_that_is_being_mended_says_so(void **state)
+{
+    session_t *self = *state;
+    cleanup_free char *folder =
+        mem_format("%s/journal", self->spec->state_folder);
+    cleanup_fd int held_fd = journal_hold(folder);
+    uint64_t seq;
+
+    assert_true(held_fd >= 0);
+    make_variable(self);
+    fake_session_note(self, "gone", 0, "{\"detail\":\"idle\"}");
+    fake_session_note(self, "reviving", 0, "{}");
+    fake_session_note(self, "ready", 0, "{}");
+    cell(self, READER);
+    seq = find(self, "execute_input", "\"names\":[\"df\"],\"reviving\":true");
+    assert_true(seq > 0);
+    fake_session_reply(self);
+    assert_int_equal(find(self, "loss_reported", "reader"), 0);
+    assert_true(is_due(self));
+    /* Nor does the next gateway take it for reported. */
+    fake_session_take_over(self);
+    assert_true(is_due(self));
+    close(take_fd(&held_fd));
+    assert_reported(self, "\"names\":[\"df\"]}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +408,7 @@ int main(void)
         X(the_end_of_a_kernel_that_was_not_ready_is_no_loss),
         X(a_loss_after_a_damage_says_that_names_are_not_known),
         X(a_loss_before_a_damage_has_no_names),
+        X(a_loss_that_is_being_mended_says_so),
         X(a_loss_reads_no_journal),
         X(a_take_over_reads_the_journal_once),
 #undef X
