@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable
 from typing import Optional
 
-from hearth_kernel.packages import imported
+from hearth_kernel.packages import outdated
 from hearth_kernel.packages.names import matches, normalise
 
 VARIABLE = "HEARTH_PACKAGES"
@@ -136,8 +136,8 @@ def look() -> None:
         return
     target = _target()
     if target != _seen:
-        imported.note(_folder)
-        with imported.passing_over():
+        outdated.note(_folder)
+        with outdated.passing_over():
             _forget()
         _seen = target
 
@@ -148,4 +148,4 @@ def find_old(names: Iterable[str]) -> Optional[list[str]]:
     None if that is not known.
     """
     look()
-    return imported.find(_folder, names)
+    return outdated.find(_folder, names)
