@@ -142,6 +142,12 @@ static void note_answer(const session_report_t *report)
     deeds_keep("sentence", text_bytes(text_of(report->answer, "evalue")));
 }
 
+static void note_call(const session_call_t *call)
+{
+    deeds_note("CALL %s", call->provider);
+    deeds_keep("call", text_bytes(call->text));
+}
+
 void __wrap_handover_send(void *socket, void *object)
 {
     session_report_t *report = object;
@@ -156,7 +162,7 @@ void __wrap_handover_send(void *socket, void *object)
     else if (report->kind == SESSION_GONE)
         deeds_note("GONE %s", report->gone.reason);
     else if (report->kind == SESSION_CALL)
-        deeds_note("CALL %s", report->call.provider);
+        note_call(&report->call);
     else
         deeds_note("%s", report_names[report->kind]);
     session_report_destroy(&report);

@@ -372,7 +372,7 @@ static void end_late(session_t *self, const tool_call_t *call, int64_t now_ms)
                        self->spec->limits.tool_seconds);
         notify_limit(self->notify, "tool_seconds");
         host_tools_fail(self, id, "timeout", text);
-    } else if (!call->place && !host_tools_has(self, call->provider)) {
+    } else if (!host_tools_has(self, call->provider)) {
         text = tool_providers_has(self->tools.providers, call->provider)
                    ? mem_format("the process that answers it (provider `%s`) "
                                 "has disconnected and did not come back in "

@@ -381,10 +381,26 @@ static void the_end_of_the_kernel_ends_its_calls(void **state)
 
     ready(self);
     call(self, 11, "t");
-    take(self, 5, waiting(self));
+    call(self, 12, "t");
+    take(self, 5, waiting(self) + 1);
+    (void) deeds_take();
     host_tools_end_all(self);
     assert_int_equal(waiting(self), 0);
+    DID("kernel CALLED; audit tool_call kernel by gateway; "
+        "kernel CALLED; audit tool_call kernel by gateway");
     HAS("\"reason\":\"kernel\"", "CALLED");
+}
+
+static void a_call_waits_while_its_process_may_come_back(void **state)
+{
+    session_t *self = *state;
+
+    ready(self);
+    call(self, 11, "t");
+    (void) deeds_take();
+    host_tools_on_timer(self);
+    DID("");
+    assert_int_not_equal(waiting(self), 0);
 }
 
 static void the_profile_decides(void **state)
@@ -591,6 +607,7 @@ int main(void)
         TEST(refused_calls_do_not_fill_the_audit_log),
         TEST(code_may_give_up),
         TEST(the_end_of_the_kernel_ends_its_calls),
+        TEST(a_call_waits_while_its_process_may_come_back),
         TEST(the_profile_decides),
         TEST(a_session_calls_only_what_it_was_given),
         TEST(a_session_may_have_no_tools),
