@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define QUEUE_MAX 64
+#define QUEUE_MAX 80
 
 static message_t *waiting[QUEUE_MAX];
 static channel_t waiting_channels[QUEUE_MAX];
