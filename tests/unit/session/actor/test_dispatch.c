@@ -4,7 +4,10 @@
 
 #include "gateway/session/actor/kernel_events.h"
 #include "gateway/session/actor/receive.h"
+#include "gateway/session/core/escalation.h"
 #include "gateway/session/core/replies.h"
+#include "gateway/session/core/stop.h"
+#include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_missing.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
@@ -163,6 +166,53 @@ static void a_cell_that_catches_the_interrupt_gets_a_remark(void **state)
     DID("iopub stream; shell execute_reply ok; iopub idle; "
         "audit cell_end ok by client=me");
     HAS("which it caught]\\n", "stream");
+}
+
+static void a_cell_that_prints_too_much_gets_no_remark_on_its_time(void **state)
+{
+    session_t *self = *state;
+
+    send_cell(self);
+    escalation_begin_for_limit(self, CELL_LIMIT_OUTPUT);
+    (void) deeds_take();
+    reply(self, "{\"status\":\"ok\"}");
+    DID("shell execute_reply ok; iopub idle; "
+        "audit cell_end ok by client=me");
+}
+
+/* Counts a call of a host tool; false if that is one too many for a cell. */
+static bool may_call(session_t *self)
+{
+    tool_limit_t limit;
+    fault_t fault;
+
+    return tool_calls_count(self->tools.calls, 0, &limit, &fault) == 0;
+}
+
+/* By the next gateway, after a take-over. */
+static void a_cell_that_is_sent_again_keeps_its_count_of_calls(void **state)
+{
+    session_t *self = *state;
+    message_t *message;
+    request_t *again;
+
+    self->spec->limits.tool_calls = 1;
+    send_cell(self);
+    assert_true(may_call(self));
+    assert_false(may_call(self));
+    message = message_new(text_bytes("{\"msg_id\":\"m\",\"session\":\"me\","
+                                     "\"msg_type\":\"execute_request\"}"),
+                          text_bytes("{}"), text_bytes("{}"),
+                          text_bytes("{\"code\":\"1\"}"));
+    again = request_new(7, CHANNEL_SHELL, &message);
+    again->is_started = true;
+    reply(self, "{\"status\":\"ok\"}");
+    dispatch_start(self, &again);
+    assert_true(request_queue_runs_cell(self->requests));
+    assert_false(may_call(self));
+    reply(self, "{\"status\":\"ok\"}");
+    request(self, "next", "execute_request", "{\"code\":\"1\"}");
+    assert_true(may_call(self));
 }
 
 /* Has the kernel say the reply of the running cell, which is its event 1. */
@@ -351,6 +401,23 @@ static void a_comm_message_reaches_a_cell_that_awaits(void **state)
     DID("");
 }
 
+/* A frontend shows the last state that it has read. */
+static void a_comm_message_ends_and_the_cell_is_still_busy(void **state)
+{
+    session_t *self = *state;
+    uint64_t number;
+
+    await_something(self);
+    request(self, "c1", "comm_msg", "{\"comm_id\":\"x\",\"data\":{}}");
+    number = request_queue_first(self->requests)->number;
+    (void) deeds_take();
+    fake_kernel_says(FRAME_REPLY, number, "{\"status\":\"ok\"}");
+    kernel_events_read(self);
+    DID("iopub idle; iopub busy");
+    assert_int_equal(request_queue_size(self->requests), 0);
+    assert_true(request_queue_runs_cell(self->requests));
+}
+
 static void a_comm_message_waits_for_the_link(void **state)
 {
     session_t *self = *state;
@@ -457,6 +524,22 @@ static void a_seed_that_fails_ends_the_session(void **state)
     assert_non_null(strstr(self->cause.detail, "ZeroDivisionError"));
 }
 
+static void a_session_that_ends_in_its_seed_is_not_ready(void **state)
+{
+    static char one[] = "a = 1";
+    static char *cells[] = {one, NULL};
+    session_t *self = *state;
+
+    fake_session_profile.seed_cells = cells;
+    assert_true(seed_runner_begin(self->start.seed));
+    dispatch_settle(self);
+    stop_begin(self, END_REASON_DELETED, "ended on request");
+    (void) deeds_take();
+    reply(self, "{\"status\":\"ok\"}");
+    assert_null(strstr(deeds_take(), "READY"));
+    assert_true(self->spec->seed.is_running);
+}
+
 static void a_seed_without_a_journal_ends_the_session(void **state)
 {
     static char one[] = "1";
@@ -487,6 +570,8 @@ int main(void)
         TEST(stop_on_error_false_aborts_nothing),
         TEST(a_cell_past_its_time_is_interrupted),
         TEST(a_cell_that_catches_the_interrupt_gets_a_remark),
+        TEST(a_cell_that_prints_too_much_gets_no_remark_on_its_time),
+        TEST(a_cell_that_is_sent_again_keeps_its_count_of_calls),
         TEST(a_reply_that_is_not_journaled_is_the_same_again),
         TEST(a_remark_is_not_repeated_with_its_reply),
         TEST(the_limit_waits_until_the_kernel_is_heard),
@@ -497,12 +582,14 @@ int main(void)
         TEST(replies_without_a_record_are_noted_later),
         TEST(aborted_cells_without_a_record_are_noted_too),
         TEST(a_comm_message_reaches_a_cell_that_awaits),
+        TEST(a_comm_message_ends_and_the_cell_is_still_busy),
         TEST(a_comm_message_waits_for_the_link),
         TEST(a_gateway_that_stops_passes_no_comm_message),
         TEST(replies_to_absent_clients_are_tried_again),
         TEST(the_end_has_a_name_for_clients),
         TEST(the_seed_runs_before_any_client),
         TEST(a_seed_that_fails_ends_the_session),
+        TEST(a_session_that_ends_in_its_seed_is_not_ready),
         TEST(a_seed_without_a_journal_ends_the_session),
     };
 

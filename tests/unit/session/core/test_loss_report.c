@@ -170,6 +170,14 @@ static void a_cell_of_another_client_has_no_loss(void **state)
     assert_true(is_due(self));
 }
 
+static void a_client_is_noted_only_with_a_loss(void **state)
+{
+    session_t *self = *state;
+
+    cell(self, READER);
+    assert_int_equal(find(self, "loss_reported", "{\"reader\":\""), 0);
+}
+
 /* The journal could not take the event. */
 static void a_loss_that_was_not_sent_is_repeated(void **state)
 {
@@ -400,6 +408,7 @@ int main(void)
         X(the_next_cell_has_the_loss),
         X(a_variable_that_was_made_again_is_not_gone),
         X(a_cell_of_another_client_has_no_loss),
+        X(a_client_is_noted_only_with_a_loss),
         X(a_loss_that_was_not_sent_is_repeated),
         X(the_next_gateway_knows_who_has_it),
         X(an_event_alone_says_who_has_it),
