@@ -19,8 +19,10 @@ static struct {
     zloop_fn *handler;
     void *arg;
     int full;        /* errno of the next sends; 0: they succeed */
+    int room;        /* sends that succeed before */
     int connect;     /* errno of the connection; 0 */
     int broken;      /* errno of a read, instead of EAGAIN */
+    int reads;       /* of the socket */
     int messages;    /* that come */
     bool is_closed;  /* after them the keeper closes its end */
     bool is_garbage; /* they are no messages */
@@ -54,7 +56,9 @@ ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags)
 
     assert_int_equal(fd, FAKE_FD);
     assert_int_equal(flags, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (fake.full) {
+    if (fake.room) {
+        fake.room--;
+    } else if (fake.full) {
         errno = fake.full;
         return -1;
     }
@@ -70,6 +74,7 @@ ssize_t __wrap_recv(int fd, void *bytes, size_t size, int flags)
 
     assert_int_equal(fd, FAKE_FD);
     assert_int_equal(flags, MSG_DONTWAIT);
+    fake.reads++;
     if (!fake.messages && fake.is_closed) {
         errno = EAGAIN; /* of an earlier call */
         return 0;
@@ -218,6 +223,23 @@ static void messages_wait_for_room_in_their_order(void **state)
     DID("sent 4/4");
 }
 
+static void room_for_one_keeps_the_order(void **state)
+{
+    fault_t fault;
+
+    (void) state;
+    fake.full = EAGAIN;
+    assert_int_equal(send_signal(1, &fault), 0);
+    assert_int_equal(send_signal(2, &fault), 0);
+    fake.room = 1;
+    poll_for(ZMQ_POLLOUT);
+    DID("sent 4/1");
+    assert_int_equal(send_signal(3, &fault), 0);
+    fake.full = 0;
+    poll_for(ZMQ_POLLOUT);
+    DID("sent 4/2; sent 4/3");
+}
+
 /* The end is noticed when it is read. */
 static void to_a_keeper_that_has_ended_nothing_waits(void **state)
 {
@@ -266,6 +288,7 @@ static void messages_are_read_in_turns(void **state)
     DID("pause");
     poll_for(ZMQ_POLLIN);
     assert_int_equal(fake.taken, 20);
+    assert_int_equal(fake.reads, 21);
     DID("pause");
     fake.broken = EINTR;
     poll_for(ZMQ_POLLERR);
@@ -362,6 +385,7 @@ int main(void)
         TEST(without_a_keeper_there_is_no_link),
         TEST(a_message_is_sent_at_once),
         TEST(messages_wait_for_room_in_their_order),
+        TEST(room_for_one_keeps_the_order),
         TEST(to_a_keeper_that_has_ended_nothing_waits),
         TEST(too_much_does_not_wait),
         TEST(messages_are_read_in_turns),
