@@ -1,10 +1,10 @@
-/* The registry's commands to a session: their effects and their answers. */
+/* The registry's commands to a session: their effects and their answers. Those
+ * of interrupts are in test_control_interrupt.c, and of a launch in
+ * test_launch.c. */
 #include "gateway/session/actor/control.h"
 
-#include "gateway/session/actor/receive.h"
 #include "gateway/session/actor/termination.h"
 #include "gateway/session/core/deletion.h"
-#include "gateway/session/core/escalation.h"
 #include "gateway/session/core/shutdown.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
@@ -29,22 +29,6 @@ static void say(session_t *self, session_command_kind_t kind, const char *text)
     take(self, session_command_new_text(kind, 7, text));
 }
 
-static void interrupt(session_t *self, uint64_t token, bool kills)
-{
-    session_command_t *made = session_command_new(SESSION_INTERRUPT, token);
-
-    made->interrupt.kills = kills;
-    take(self, made);
-}
-
-static void interrupt_one(session_t *self, uint64_t token, const char *msg_id)
-{
-    session_command_t *made = session_command_new(SESSION_INTERRUPT, token);
-
-    made->interrupt.msg_id = mem_text(msg_id);
-    take(self, made);
-}
-
 static void end(session_t *self)
 {
     snprintf(self->spec->end.reason, sizeof self->spec->end.reason, "deleted");
@@ -52,201 +36,13 @@ static void end(session_t *self)
     session_state_step(self->state, STATE_ON_EXIT);
 }
 
-/* --- Interrupts --- */
-
-static void an_interrupt_has_an_outcome(void **state)
+static void list_tools(session_t *self)
 {
-    session_t *self = *state;
+    session_command_t *made = session_command_new(SESSION_TOOLS, 7);
 
-    interrupt(self, 7, false);
-    DID("ANSWERED 7 ok idle");
-    fake_session_run(self);
-    interrupt(self, 8, false);
-    DID("command I; kernel MARK");
-    interrupt(self, 9, true);
-    DID("ANSWERED 8 ok running; command I; kernel MARK");
-    escalation_end(self, "interrupted", "preserved");
-    DID("ANSWERED 9 ok interrupted");
-    escalation_end(self, "interrupted", "preserved");
-    DID("");
+    made->tools.kind = TOOLS_LIST;
+    take(self, made);
 }
-
-/* Interrupts a cell by its msg_id: another client's cell is left alone. */
-static void an_interrupt_of_one_request(void **state)
-{
-    session_t *self = *state;
-
-    fake_session_run(self);
-    fake_client_sends(CHANNEL_SHELL, "next", "execute_request",
-                      "{\"code\":\"2\"}");
-    receive_on_shell(NULL, NULL, self);
-    (void) deeds_take();
-    interrupt_one(self, 7, "next");
-    DID("iopub busy; shell execute_reply aborted; iopub idle; "
-        "ANSWERED 7 ok aborted");
-    assert_int_equal(request_queue_size(self->requests), 0);
-    interrupt_one(self, 8, "next");
-    DID("ANSWERED 8 ok idle");
-    interrupt_one(self, 9, "cell");
-    DID("command I; kernel MARK");
-}
-
-/* Commands and requests come by different sockets, in no order. */
-static void an_interrupt_that_overtakes_its_request(void **state)
-{
-    session_t *self = *state;
-
-    interrupt_one(self, 7, "early");
-    DID("ANSWERED 7 ok idle");
-    fake_client_sends(CHANNEL_SHELL, "early", "execute_request",
-                      "{\"code\":\"2\"}");
-    receive_on_shell(NULL, NULL, self);
-    DID("iopub busy; shell execute_reply aborted; iopub idle");
-    assert_null(request_queue_running(self->requests));
-    assert_int_equal(request_queue_size(self->requests), 0);
-    fake_session_run(self);
-    assert_non_null(request_queue_running(self->requests));
-}
-
-/* Lets time pass until the cell has no kernel, or for longer than any grace. */
-static void pass_time(session_t *self)
-{
-    for (int i = 0; i < 40 && session_state_is(self->state, PHASE_BUSY); i++) {
-        fake_outside.now_ms += 1000;
-        escalation_on_timer(self);
-    }
-}
-
-static void a_kernel_that_ignores_interrupts_is_killed(void **state)
-{
-    session_t *self = *state;
-
-    fake_session_run(self);
-    interrupt(self, 7, true);
-    (void) deeds_take();
-    pass_time(self);
-    DID("command I; kernel MARK; kill");
-    assert_int_equal(self->cause.reason, END_REASON_SIGNAL);
-    assert_non_null(strstr(
-        self->cause.detail,
-        "the cell was interrupted, did not let Python have two interrupts"));
-}
-
-/* Code that handles it is known to be at work, which is said early. */
-static void a_handler_gets_one_signal(void **state)
-{
-    session_t *self = *state;
-
-    fake_session_run(self);
-    interrupt(self, 7, false);
-    escalation_on_strike(self, fake_running(self), true);
-    DID("command I; kernel MARK");
-    pass_time(self);
-    DID("ANSWERED 7 ok handling");
-    assert_false(interrupt_is_on(self->interrupt));
-    interrupt(self, 8, true);
-    escalation_on_strike(self, fake_running(self), true);
-    pass_time(self);
-    DID("command I; kernel MARK; kill");
-    assert_non_null(strstr(self->cause.detail, "did not end in the grace"));
-}
-
-/* It got the first one before any code of the cell ran, or another request's.
- */
-static void an_interrupt_that_met_no_code_is_repeated(void **state)
-{
-    session_t *self = *state;
-
-    fake_session_run(self);
-    interrupt(self, 7, false);
-    (void) deeds_take();
-    escalation_on_strike(self, 0, false);
-    escalation_on_timer(self);
-    DID("command I; kernel MARK");
-    escalation_on_strike(self, fake_running(self) + 1, true);
-    escalation_on_timer(self);
-    DID("command I; kernel MARK");
-    escalation_on_strike(self, fake_running(self), true);
-    escalation_on_timer(self);
-    DID("");
-}
-
-static void a_second_request_is_a_second_signal(void **state)
-{
-    session_t *self = *state;
-
-    fake_session_run(self);
-    interrupt(self, 7, false);
-    escalation_on_strike(self, fake_running(self), true);
-    interrupt(self, 8, false);
-    DID("command I; kernel MARK; ANSWERED 7 ok handling; command I; kernel "
-        "MARK");
-}
-
-static void a_kernel_survives_an_interrupt_that_may_not_kill(void **state)
-{
-    session_t *self = *state;
-
-    fake_session_run(self);
-    interrupt(self, 7, false);
-    pass_time(self);
-    assert_non_null(strstr(deeds_take(), "ANSWERED 7 ok running"));
-    assert_true(session_state_is(self->state, PHASE_BUSY));
-}
-
-static void a_limit_kills_and_says_which(void **state)
-{
-    session_t *self = *state;
-
-    fake_session_run(self);
-    escalation_begin_for_limit(self, CELL_LIMIT_TIME);
-    pass_time(self);
-    assert_int_equal(self->cause.reason, END_REASON_WALL);
-    assert_non_null(strstr(self->cause.detail, "past its time limit, did"));
-}
-
-/* The grace counts from the kernel's answer to the mark. */
-static void the_mark_begins_the_grace(void **state)
-{
-    session_t *self = *state;
-
-    fake_session_run(self);
-    interrupt(self, 7, true);
-    timers_stop(self->timers, TIMER_INTERRUPT);
-    escalation_on_mark(self, fake_outside.sent + 1);
-    assert_false(timers_is_running(self->timers, TIMER_INTERRUPT));
-    escalation_on_mark(self, fake_outside.sent);
-    assert_true(timers_is_running(self->timers, TIMER_INTERRUPT));
-}
-
-/* It could not come back. */
-static void without_a_link_no_mark_is_awaited(void **state)
-{
-    session_t *self = *state;
-
-    fake_session_run(self);
-    session_state_step(self->state, STATE_ON_HELLO);
-    interrupt(self, 7, true);
-    DID("command I");
-    timers_stop(self->timers, TIMER_INTERRUPT);
-    escalation_on_mark(self, fake_outside.sent);
-    assert_false(timers_is_running(self->timers, TIMER_INTERRUPT));
-}
-
-static void only_the_running_request_yields(void **state)
-{
-    session_t *self = *state;
-
-    fake_session_run(self);
-    interrupt(self, 7, true);
-    (void) deeds_take();
-    escalation_on_yield(self, fake_running(self) + 1);
-    assert_false(interrupt_is_handled(self->interrupt));
-    escalation_on_yield(self, fake_running(self));
-    assert_true(interrupt_is_handled(self->interrupt));
-}
-
-/* --- The others --- */
 
 static void each_command_is_answered(void **state)
 {
@@ -261,6 +57,8 @@ static void each_command_is_answered(void **state)
     say(self, SESSION_NOTE, "{\"text\":\"n\"}");
     DID("ANSWERED 7 ok");
     say(self, SESSION_REVIVED, "{\"is_complete\":true}");
+    DID("ANSWERED 7 ok");
+    list_tools(self);
     DID("ANSWERED 7 ok");
     say(self, SESSION_FILE, "{}");
     DID("");
@@ -285,6 +83,8 @@ static void a_session_that_is_gone_refuses(void **state)
         command(self, kinds[i]);
         DID("ANSWERED 7 error SessionGone");
     }
+    list_tools(self);
+    DID("ANSWERED 7 error SessionGone");
     say(self, SESSION_NOTE, "{}");
     DID("ANSWERED 7 error SessionGone");
     say(self, SESSION_REVIVED, "{}");
@@ -558,18 +358,6 @@ static void a_session_that_could_not_begin_reads_no_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_interrupt_has_an_outcome),
-        TEST(an_interrupt_of_one_request),
-        TEST(an_interrupt_that_overtakes_its_request),
-        TEST(a_kernel_that_ignores_interrupts_is_killed),
-        TEST(a_handler_gets_one_signal),
-        TEST(an_interrupt_that_met_no_code_is_repeated),
-        TEST(a_second_request_is_a_second_signal),
-        TEST(a_kernel_survives_an_interrupt_that_may_not_kill),
-        TEST(a_limit_kills_and_says_which),
-        TEST(the_mark_begins_the_grace),
-        TEST(without_a_link_no_mark_is_awaited),
-        TEST(only_the_running_request_yields),
         TEST(a_frontend_is_attached),
         TEST(the_pipe_brings_commands),
         TEST(each_command_is_answered),

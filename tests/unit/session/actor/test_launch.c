@@ -75,6 +75,15 @@ static void a_launch_records_what_the_profile_has(void **state)
                         "{\"packages\":[]}");
 }
 
+static void a_launch_without_packages_records_nothing(void **state)
+{
+    session_t *self = *state;
+    uint64_t before = journal_last_seq(self->journal);
+
+    launching(self);
+    assert_int_equal(journal_last_seq(self->journal), before);
+}
+
 /* A recording has the packages of the last kernel. */
 static void a_launch_records_that_the_profile_has_nothing_any_more(void **state)
 {
@@ -234,6 +243,7 @@ int main(void)
         TEST(a_launch_connects_before_there_is_a_process),
         TEST(a_launch_says_which_packages_the_kernel_sees),
         TEST(a_launch_records_what_the_profile_has),
+        TEST(a_launch_without_packages_records_nothing),
         TEST(a_launch_records_that_the_profile_has_nothing_any_more),
         TEST(a_member_of_the_pool_ends_with_the_gateway),
         TEST(a_fresh_python_has_more_time),
