@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -143,6 +144,13 @@ def test_leads_a_tunnel_to_the_index(
         client.sendall(b"abc")
         assert client.recv(100) == b"cba"
     assert running.proxy.received() == 3
+    with running.open() as client:
+        # What comes with the head is the tunnel's, too.
+        client.sendall(
+            f"CONNECT 127.0.0.1:{server.port} HTTP/1.1\r\n\r\nde".encode()
+        )
+        with client.makefile("rb") as got:
+            assert got.read(21) == b"HTTP/1.1 200 OK\r\n\r\ned"
 
 
 @pytest.mark.parametrize("size", [10, 100_000])
@@ -355,6 +363,114 @@ def test_says_what_cannot_be_reached(proxies: Proxies) -> None:
     assert got.startswith(b"HTTP/1.1 502 ")
     report = running.reports()[0]
     assert (report.kind, report.reason) == ("dial", "Connection refused")
+
+
+def test_gives_up_a_host_that_does_not_take_a_connection(
+    proxies: Proxies,
+) -> None:
+    with contextlib.ExitStack() as stack:
+        listener = socket.create_server(("127.0.0.1", 0), backlog=0)
+        port = stack.enter_context(listener).getsockname()[1]
+        for _ in range(4):  # the kernel takes one, and answers no other
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(("127.0.0.1", port))
+        running = proxies(Rules("http", "127.0.0.1", port), silence=0.3)
+        got = running.ask(f"GET http://127.0.0.1:{port}/ HTTP/1.1")
+    assert got.startswith(b"HTTP/1.1 502 ")
+    report = running.reports()[0]
+    assert (report.kind, report.reason) == ("dial", "no answer in time")
+
+
+def test_an_answer_may_take_longer_than_a_connection(
+    servers: Servers, proxies: Proxies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "DIAL_SECONDS", 0.2)
+
+    def serve(client: socket.socket) -> None:
+        time.sleep(0.5)
+        answer_plainly(client)
+
+    index = servers(serve)
+    running = proxies(Rules("http", "127.0.0.1", index.port))
+    got = running.ask(f"GET http://127.0.0.1:{index.port}/ HTTP/1.1")
+    assert got.startswith(b"HTTP/1.1 200 ")
+
+
+def test_says_what_it_could_not_do(proxies: Proxies) -> None:
+    class Broken(Rules):
+        def permits(self, scheme: str, host: str, port: int) -> bool:
+            raise ValueError("no such rule")
+
+    running = proxies(Broken("http", "127.0.0.1", 1))
+    assert running.ask("GET http://127.0.0.1:1/ HTTP/1.1") == b""
+    (report,) = running.reports()
+    assert (report.kind, report.place) == ("dial", "the proxy")
+    assert "no such rule" in report.reason
+
+
+def test_ends_a_client_that_asks_nothing(proxies: Proxies) -> None:
+    running = proxies(Rules("http", "127.0.0.1", 1), silence=0.3)
+    with running.open() as client:
+        assert client.recv(1) == b""
+
+
+def test_ends_a_request_whose_body_ends(
+    servers: Servers, proxies: Proxies
+) -> None:
+    ended = threading.Event()
+
+    def serve(client: socket.socket) -> None:
+        read_all(client)
+        ended.set()
+
+    index = servers(serve)
+    rules = Rules("http", "127.0.0.1", index.port)
+    with proxies(rules, takes_posts=True).open() as client:
+        client.sendall(
+            f"POST http://127.0.0.1:{index.port}/ HTTP/1.1\r\n"
+            "Content-Length: 9\r\n\r\nhalf".encode()
+        )
+        client.shutdown(socket.SHUT_WR)
+        assert ended.wait(LONG)
+
+
+def test_holds_what_it_needs_alone(proxies: Proxies) -> None:
+    """Nothing of the worker's, nor the listener of the sandbox before."""
+    held = os.open("/", os.O_PATH)
+    running = proxies(Rules("http", "127.0.0.1", 1))
+    os.close(held)
+    for _ in range(2):
+        running.proxy.attach(running.listener.fileno())
+        running.ask("GET http://other.example/ HTTP/1.1")
+    there = [
+        os.readlink(f"/proc/{running.proxy.pid}/fd/{name}")
+        for name in os.listdir(f"/proc/{running.proxy.pid}/fd")
+        if int(name) > 2
+    ]
+    assert len(there) == 2
+    assert all(one.startswith("socket:") for one in there)
+
+
+def test_leaves_the_worker_no_descriptor() -> None:
+    before = os.listdir("/proc/self/fd")
+    proxy = Proxy(Rules("http", "127.0.0.1", 1), Bounds(1, LONG), 64320, 64320)
+    proxy.close()
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+def test_one_that_was_killed_reports_nothing_more(proxies: Proxies) -> None:
+    running = proxies(Rules("http", "127.0.0.1", 1))
+    running.ask("GET http://other.example/ HTTP/1.1")
+    os.kill(running.proxy.pid, signal.SIGKILL)
+    poll = select.poll()
+    pidfd = os.pidfd_open(running.proxy.pid)
+    try:
+        poll.register(pidfd, select.POLLIN)
+        assert poll.poll(LONG * 1000)
+    finally:
+        os.close(pidfd)
+    assert [one.kind for one in running.proxy.reports()] == ["host"]
 
 
 def test_bounds_connections(servers: Servers, proxies: Proxies) -> None:

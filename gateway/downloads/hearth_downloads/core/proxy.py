@@ -231,9 +231,8 @@ class _Service:
                 self._report(refusal.report)
                 if refusal.report.kind != "head":  # that has an answer
                     _reset_at_close(client)
-            except OSError:
+            except OSError:  # the host has gone
                 _reset_at_close(client)
-                raise
 
     def _dial(self, request: Request) -> socket.socket:
         """Connect to the host; the address that is dialled is judged."""
