@@ -1,4 +1,4 @@
-/* A folder of its own for each test, under /tmp: the setup and the teardown of
+/* A folder of its own for each test, in TMPDIR: the setup and the teardown of
  * a cmocka test or of a group, and the paths in it. A test of a group that has
  * a folder may have another one. */
 #ifndef HEARTH_TESTS_LIB_FOLDER_H
@@ -7,20 +7,23 @@
 #include "base/buffer.h"
 #include "base/fault.h"
 #include "base/fd.h"
+#include "tests/lib/temporary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char folder[64];
-static char outer_folder[64]; /* the group's, while a test has its own */
+static char folder[256];
+static char outer_folder[256]; /* the group's, while a test has its own */
 
 static inline int make_folder(void **state)
 {
+    cleanup_free char *made = temporary_folder("own");
+
     (void) state;
     (void) memcpy(outer_folder, folder, sizeof folder);
-    (void) snprintf(folder, sizeof folder, "/tmp/hearth-test-XXXXXX");
-    return mkdtemp(folder) != NULL ? 0 : -1;
+    (void) snprintf(folder, sizeof folder, "%s", made ? made : "");
+    return made ? 0 : -1;
 }
 
 static inline int remove_folder(void **state)

@@ -2,6 +2,7 @@
 #include "tests/lib/journals.h"
 
 #include "base/fd.h"
+#include "tests/lib/temporary.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -12,8 +13,7 @@ const uint8_t journals_key[32] = "a key of a test, 32 bytes long..";
 
 int journals_make_folder(void **state)
 {
-    char *folder = mem_text("/tmp/hearth-test-journal-XXXXXX");
-    *state = mkdtemp(folder);
+    *state = temporary_folder("journal");
     return *state ? 0 : -1;
 }
 

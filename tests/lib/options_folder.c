@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "tests/lib/temporary.h"
 #include "tests/lib/test.h"
 
 #include <stdlib.h>
@@ -10,15 +11,13 @@
 
 int options_folder_make(void **state)
 {
-    char *folder = mem_text("/tmp/hearth-test-options-XXXXXX");
-
     /* What the machine has must not matter. */
     setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
     unsetenv("HEARTH_CONFIG");
     unsetenv("HEARTH_RUNTIME_DIR");
     unsetenv("HEARTH_STATE_DIR");
     unsetenv("HEARTH_PYTHON");
-    *state = mkdtemp(folder);
+    *state = temporary_folder("options");
     return *state ? 0 : -1;
 }
 

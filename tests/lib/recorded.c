@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "tests/lib/temporary.h"
 
 #include <spawn.h>
 #include <stdio.h>
@@ -14,8 +15,7 @@ extern char **environ;
 
 int recorded_make_folder(void **state)
 {
-    char *folder = mem_text("/tmp/hearth-test-recorded-XXXXXX");
-    *state = mkdtemp(folder);
+    *state = temporary_folder("recorded");
     return *state ? 0 : -1;
 }
 

@@ -22,6 +22,7 @@
 #include "gateway/registry/sessions/session_factory.h"
 #include "gateway/registry/tools/tool_servers.h"
 #include "tests/lib/deeds.h"
+#include "tests/lib/temporary.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>
@@ -391,11 +392,9 @@ static size_t count_others(void *arg)
 
 int rig_begin(void **state)
 {
-    char folder[] = "/tmp/hearth-test-registry-XXXXXX";
-
     fake_begin(NULL);
-    fake_options.state_dir = mem_text(mkdtemp(folder));
-    fake_options.runtime_dir = mem_format("%s/run", folder);
+    fake_options.state_dir = temporary_folder("registry");
+    fake_options.runtime_dir = mem_format("%s/run", fake_options.state_dir);
     fake_options.capacity.sessions_max = 10;
     fake_options.capacity.starts_max = 2;
     fake_options.capacity.starts_queue = 2;

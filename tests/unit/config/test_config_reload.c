@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "gateway/config/config_reload.h"
 #include "gateway/config/options_copy.h"
+#include "tests/lib/temporary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +38,8 @@ static int set_up(void **state)
 {
     ground_t *ground = mem_new(sizeof *ground);
 
-    ground->folder = mem_text("/tmp/hearth-test-reload-XXXXXX");
-    if (!mkdtemp(ground->folder))
+    ground->folder = temporary_folder("reload");
+    if (!ground->folder)
         return -1;
     ground->file = mem_format("%s/hearth.cfg", ground->folder);
     ground->options = options_new();

@@ -7,6 +7,7 @@
 #include "notebooks/receipt/envelope.h"
 #include "notebooks/receipt/receipt.h"
 #include "notebooks/receipt/statement.h"
+#include "tests/lib/temporary.h"
 
 #include <sodium.h>
 
@@ -317,9 +318,9 @@ static void put(const char *folder, const char *name, const char *text)
 
 static char *folder_new(void)
 {
-    char *folder = mem_text("/tmp/receipt-XXXXXX");
+    char *folder = temporary_folder("receipt");
 
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(folder);
     put(folder, RECEIPT_NOTEBOOK, NOTEBOOK);
     put(folder, "out.csv", "1,2\n");
     return folder;
