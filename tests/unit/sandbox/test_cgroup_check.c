@@ -14,7 +14,7 @@
 
 static const cgroup_limits_t limits = {.memory = (512u << 20) + 1,
                                        .processes = 64};
-static char leaf[128]; /* the folder of all hierarchies */
+static char leaf[300]; /* the folder of all hierarchies */
 
 static void put(const char *file, const char *content)
 {
