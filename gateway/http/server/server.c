@@ -185,6 +185,7 @@ static void on_tick(http_t *http, struct lws *wsi)
         subscription_on_tick,    executions_on_tick,      files_client_on_tick,
         chunked_uploads_on_tick, authorize_audit_on_tick, calls_on_tick,
         terminals_on_tick,       sandboxes_on_tick,       feed_on_tick,
+        listen_on_tick,
     };
     uint64_t ticks;
 

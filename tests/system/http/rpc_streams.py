@@ -77,8 +77,8 @@ def updated(stream: Stream) -> str:
 class Old(Rpc):
     """A client of an older revision, with its name."""
 
-    def __init__(self, web: Web) -> None:
-        super().__init__(web, era=LEGACY)
+    def __init__(self, web: Web, path: str = "/mcp") -> None:
+        super().__init__(web, path, LEGACY)
         asked = {"protocolVersion": LEGACY, "capabilities": {}}
         answer = self.ask("initialize", asked)
         offered = answer.json["result"]["capabilities"]["resources"]
@@ -95,5 +95,5 @@ class Old(Rpc):
     def listen(self) -> Iterator[Stream]:
         with connected(self) as link:
             sent = {**self.headers("", {}), "Accept": "text/event-stream"}
-            link.request("GET", "/mcp", headers=sent)
+            link.request("GET", self.path, headers=sent)
             yield Stream(link)

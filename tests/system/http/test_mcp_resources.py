@@ -251,8 +251,39 @@ def test_an_endpoint_of_a_session_by_its_name(
     rpc.call("session", action="end", session=made["id"])
 
 
+def test_a_bound_endpoint_does_not_say_what_other_sessions_there_are(
+    rpc: Rpc, session: str, web: Web
+) -> None:
+    """Its answers about a session that exists and about one that does not are
+    the same, but for the URI that was sent."""
+    code = "open('a', 'w').close(); print(1)"
+    rpc.call("execute", code=code, session=session)
+    own = session_of(rpc.call("execute", code="1"))
+    bound = Rpc(web, f"/mcp/sessions/{own}")
+    older = Old(web, f"/mcp/sessions/{own}")
+    none = "00000000-0000-4000-8000-000000000000"
+
+    def answer(who: Rpc, method: str, other: str, rest: str) -> str:
+        uri = f"hearth://sessions/{other}{rest}"
+        found = who.ask(method, {"uri": uri}).json
+        found.pop("id")
+        return json.dumps(found).replace(other, "")
+
+    for rest in ("", "/notebook.ipynb", "/outputs/2.1", "/files/a"):
+        for who, method in (
+            (bound, "resources/read"),
+            (older, "resources/read"),
+            (older, "resources/subscribe"),
+            (older, "resources/unsubscribe"),
+        ):
+            said = answer(who, method, session, rest)
+            assert said == answer(who, method, none, rest), (method, rest)
+    rpc.call("session", action="end", session=own)
+
+
 def test_how_much_is_watched_is_bounded(rpc: Rpc, session: str) -> None:
-    """A URI that is sent again counts once; the others all differ."""
+    """A URI that is sent again counts once, and is acknowledged once; the
+    others all differ."""
     whole = f"hearth://sessions/{session}"
     tasks = [f"{session}.{i:08x}-0000-4000-8000-{i:012x}" for i in range(100)]
     wanted: Json = {
@@ -260,8 +291,8 @@ def test_how_much_is_watched_is_bounded(rpc: Rpc, session: str) -> None:
         "taskIds": tasks,
     }
     with listening(rpc, wanted, TASKS) as (_, taken):
-        assert len(taken["resourceSubscriptions"]) == 200
-        assert len(taken["taskIds"]) == 63
+        assert taken["resourceSubscriptions"] == [whole]
+        assert taken["taskIds"] == tasks[:63]
     assert rpc.call("execute", code="1", session=session)
 
 
@@ -341,6 +372,29 @@ def test_older_clients_subscribe(web: Web, session: str) -> None:
             changed = newer.next()
             assert changed["method"] == "notifications/resources/list_changed"
             assert "params" not in changed or "_meta" not in changed["params"]
+    old.call("session", action="end", session=made)
+
+
+def test_an_older_client_ends_its_subscriptions(web: Web, session: str) -> None:
+    """By a DELETE with its Mcp-Session-Id, which ends its stream, too. Those of
+    another client stay."""
+    old, other = Old(web), Old(web)
+    uri = f"hearth://sessions/{session}/notebook.ipynb"
+    for who in (old, other):
+        assert who.result("resources/subscribe", {"uri": uri}) == {}
+    with old.listen() as stream:
+        assert updated(stream) == uri
+        ended = web.ask("DELETE", "/mcp", headers=old.headers("", {}))
+        assert (ended.status, ended.body) == (204, b"")
+        with pytest.raises(AssertionError, match="the stream has ended"):
+            stream.next()
+    with old.listen() as stream, other.listen() as kept:
+        assert updated(kept) == uri
+        old.call("execute", code="1", session=session)
+        assert updated(kept) == uri
+        made = session_of(old.call("execute", code="2"))
+        first = stream.next()["method"]
+        assert first == "notifications/resources/list_changed"
     old.call("session", action="end", session=made)
 
 

@@ -127,6 +127,12 @@ void call_begin_stream(mcp_call_t *self)
     exchange_wake(self->exchange);
 }
 
+void call_end_stream(mcp_call_t *self)
+{
+    self->is_answered = true;
+    exchange_wake(self->exchange);
+}
+
 bool call_is_drained(const mcp_call_t *self)
 {
     return self->events.size == 0;

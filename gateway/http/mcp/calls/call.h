@@ -89,6 +89,8 @@ bool call_begins_list(mcp_call_t *self);
 bool call_can_stream(const mcp_call_t *self);
 /* Begins the stream, with nothing in it. */
 void call_begin_stream(mcp_call_t *self);
+/* Ends a stream that has no answer. */
+void call_end_stream(mcp_call_t *self);
 /* Returns true if the client has taken all events that were sent. */
 bool call_is_drained(const mcp_call_t *self);
 /* Sends a notification before the answer; `params` is taken. Nothing is sent to

@@ -136,7 +136,6 @@ static void post_structured_bound(exchange_t *exchange)
     answer(exchange, exchange->request.parameters[0], true);
 }
 
-/* No session of the protocol is kept that could be ended. */
 static void refuse(exchange_t *exchange)
 {
     exchange_header(exchange, "Allow", "POST, OPTIONS");
@@ -152,18 +151,24 @@ static void on_stream_bound(exchange_t *exchange, const json_t *reply)
     listen_get(call);
 }
 
-/* Opens the stream of a client older than 2026-07-28 that has introduced
- * itself. */
+/* Returns true if the exchange, which has no message, comes from a client older
+ * than 2026-07-28 that has introduced itself. */
+static bool is_of_older_client(const revision_headers_t *headers)
+{
+    const rpc_message_t none = {.kind = RPC_NOTIFICATION};
+    cleanup_rpc_flaw rpc_flaw_t flaw = {0};
+
+    return headers->session && revision_era(&none, headers) == ERA_LEGACY
+           && revision_check(&none, headers, &flaw);
+}
+
 static void open_stream(exchange_t *exchange, const char *bound)
 {
     const revision_headers_t headers = read_headers(exchange);
     rpc_message_t none = {.kind = RPC_NOTIFICATION};
-    rpc_flaw_t flaw;
     mcp_call_t *call;
 
-    if (!headers.session || revision_era(&none, &headers) == ERA_MODERN
-        || !revision_check(&none, &headers, &flaw)
-        || !(exchange->scopes & SCOPE_OBSERVE)) {
+    if (!is_of_older_client(&headers) || !(exchange->scopes & SCOPE_OBSERVE)) {
         refuse(exchange);
         return;
     }
@@ -189,6 +194,19 @@ static void get_bound(exchange_t *exchange)
     open_stream(exchange, exchange->request.parameters[0]);
 }
 
+/* The client of a revision that has sessions ends its own. */
+static void end_client(exchange_t *exchange)
+{
+    const revision_headers_t headers = read_headers(exchange);
+
+    if (!is_of_older_client(&headers)) {
+        refuse(exchange);
+        return;
+    }
+    listen_forget(exchange, headers.session);
+    exchange_empty(exchange, 204);
+}
+
 /* Clients that are refused look for an authorization server: there is none,
  * and they learn it at once. */
 static void no_oauth(exchange_t *exchange)
@@ -201,17 +219,17 @@ static void no_oauth(exchange_t *exchange)
 const route_t mcp_routes[] = {
     {METHOD_POST, "/mcp", SCOPE_MCP, post},
     {METHOD_GET, "/mcp", SCOPE_MCP, get},
-    {METHOD_DELETE, "/mcp", SCOPE_MCP, refuse},
+    {METHOD_DELETE, "/mcp", SCOPE_MCP, end_client},
     {METHOD_POST, "/mcp/structured", SCOPE_MCP, post_structured},
     {METHOD_GET, "/mcp/structured", SCOPE_MCP, get},
-    {METHOD_DELETE, "/mcp/structured", SCOPE_MCP, refuse},
+    {METHOD_DELETE, "/mcp/structured", SCOPE_MCP, end_client},
     {METHOD_POST, "/mcp/structured/sessions/{}", SCOPE_MCP,
      post_structured_bound},
     {METHOD_GET, "/mcp/structured/sessions/{}", SCOPE_MCP, get_bound},
-    {METHOD_DELETE, "/mcp/structured/sessions/{}", SCOPE_MCP, refuse},
+    {METHOD_DELETE, "/mcp/structured/sessions/{}", SCOPE_MCP, end_client},
     {METHOD_POST, "/mcp/sessions/{}", SCOPE_MCP, post_bound},
     {METHOD_GET, "/mcp/sessions/{}", SCOPE_MCP, get_bound},
-    {METHOD_DELETE, "/mcp/sessions/{}", SCOPE_MCP, refuse},
+    {METHOD_DELETE, "/mcp/sessions/{}", SCOPE_MCP, end_client},
     {METHOD_GET, OAUTH "oauth-protected-resource", SCOPE_NONE, no_oauth},
     {METHOD_GET, OAUTH "oauth-protected-resource/mcp", SCOPE_NONE, no_oauth},
     {METHOD_GET, OAUTH "oauth-authorization-server", SCOPE_NONE, no_oauth},

@@ -1,26 +1,13 @@
-/* See listen.h. A client older than revision 2026-07-28 has subscriptions,
- * which are kept under its Mcp-Session-Id between two of its streams. Only a
- * number of clients are remembered; the one that was silent for longest is
- * forgotten. */
+/* See listen.h. */
 #include "gateway/http/mcp/notifications/listen.h"
 
 #include "base/clock.h"
 #include "gateway/http/core/authorize.h"
-#include "gateway/http/mcp/notifications/watch.h"
+#include "gateway/http/mcp/notifications/listeners.h"
 #include "gateway/http/mcp/resources/resource_file.h"
 #include "gateway/http/mcp/tasks/tasks.h"
 
 #include <string.h>
-
-#define LISTENERS_MAX 256 /* clients that are remembered */
-
-struct mcp_listener {
-    char client[CALL_SESSION_MAX];
-    char who[EXCHANGE_WHO_SIZE]; /* its token; with another it is another one */
-    watch_t watch;
-    int64_t used;         /* monotonic ms */
-    mcp_listener_t *next; /* owned */
-};
 
 static void on_event(mcp_call_t *call, const frontend_event_t *event)
 {
@@ -54,7 +41,8 @@ static void end_watch(void **self_p)
     *self_p = NULL;
 }
 
-/* Adds the texts of a list; returns those that were taken, for the caller. */
+/* Adds the texts of a list, each once; returns those that were taken, for the
+ * caller. */
 static json_t *
 add_each(watch_t *watch, const mcp_call_t *call, const json_t *list,
          bool (*add)(watch_t *watch, const mcp_call_t *call, const char *name))
@@ -64,7 +52,8 @@ add_each(watch_t *watch, const mcp_call_t *call, const json_t *list,
 
     json_array_foreach(list, i, name)
     {
-        if (json_is_string(name) && add(watch, call, json_string_value(name)))
+        if (json_is_string(name) && !watch_has(watch, json_string_value(name))
+            && add(watch, call, json_string_value(name)))
             json_array_append(taken, name);
     }
     return taken;
@@ -140,63 +129,44 @@ void listen_open(mcp_call_t *call)
 
 void listen_destroy(http_t *http)
 {
-    while (http->mcp.listeners) {
-        mcp_listener_t *first = http->mcp.listeners;
-
-        http->mcp.listeners = first->next;
-        watch_clear(&first->watch);
-        free(first);
-    }
+    listeners_destroy(&http->mcp.listeners);
 }
 
-/* Makes room for another one. */
-static void forget_oldest(http_t *http)
+void listen_on_tick(http_t *http)
 {
-    mcp_listener_t **oldest = NULL, *found;
-    size_t count = 0;
-
-    for (mcp_listener_t **at = &http->mcp.listeners; *at; at = &(*at)->next) {
-        count++;
-        if (!(*at)->watch.call && (!oldest || (*at)->used < (*oldest)->used))
-            oldest = at;
-    }
-    if (count < LISTENERS_MAX || !oldest)
-        return;
-    found = *oldest;
-    *oldest = found->next;
-    watch_clear(&found->watch);
-    free(found);
+    listeners_expire(&http->mcp.listeners, clock_monotonic_ms());
 }
 
-static mcp_listener_t *listener_of(const mcp_call_t *call)
+static watch_t *watch_of(const mcp_call_t *call)
 {
-    http_t *http = call->exchange->http;
-    mcp_listener_t *self = http->mcp.listeners;
     char who[EXCHANGE_WHO_SIZE];
 
-    (void) exchange_who(call->exchange, who);
-    while (self
-           && (strcmp(self->client, call->client) != 0
-               || strcmp(self->who, who) != 0))
-        self = self->next;
-    if (!self) {
-        forget_oldest(http);
-        self = mem_new(sizeof *self);
-        snprintf(self->client, sizeof self->client, "%s", call->client);
-        snprintf(self->who, sizeof self->who, "%s", who);
-        self->watch.has_list = true;
-        self->next = http->mcp.listeners;
-        http->mcp.listeners = self;
+    return listeners_use(&call->exchange->http->mcp.listeners, call->client,
+                         exchange_who(call->exchange, who),
+                         clock_monotonic_ms());
+}
+
+void listen_forget(const exchange_t *exchange, const char *client)
+{
+    http_mcp_t *mcp = &exchange->http->mcp;
+    char who[EXCHANGE_WHO_SIZE];
+    watch_t *watch =
+        listeners_find(mcp->listeners, client, exchange_who(exchange, who));
+
+    if (!watch)
+        return;
+    if (watch->call) {
+        watch->call->state = NULL;
+        call_end_stream(watch->call);
     }
-    self->used = clock_monotonic_ms();
-    return self;
+    listeners_forget(&mcp->listeners, watch);
 }
 
 /* Adds the resource and answers. `version` is that of a file, else NULL. */
 static void subscribe(mcp_call_t *call, const char *version)
 {
     const char *uri = rpc_message_text(&call->message, "uri");
-    watch_t *watch = &listener_of(call)->watch;
+    watch_t *watch = watch_of(call);
 
     if (!uri || !watch_add_resource(watch, call, uri)) {
         call_error(call, 400, RPC_INVALID_PARAMS, NULL,
@@ -234,6 +204,8 @@ void listen_subscribe(mcp_call_t *call)
     else if (!resource_uri_read(rpc_message_text(&call->message, "uri"), &uri)
              || uri.kind != RESOURCE_IS_FILE)
         subscribe(call, NULL);
+    else if (!call_reaches(call, uri.session))
+        resource_refuse(call); /* whether that session exists or not */
     else if (call_permits(call, SCOPE_FILES))
         watch_ask(call->exchange, &uri, on_file);
 }
@@ -243,7 +215,7 @@ void listen_unsubscribe(mcp_call_t *call)
     const char *uri = rpc_message_text(&call->message, "uri");
 
     if (*call->client && uri)
-        watch_remove(&listener_of(call)->watch, uri);
+        watch_remove(watch_of(call), uri);
     call_result(call, json_object());
 }
 
@@ -260,7 +232,7 @@ static void leave(void **self_p)
 /* The newest stream of a client gets everything. */
 void listen_get(mcp_call_t *call)
 {
-    watch_t *watch = &listener_of(call)->watch;
+    watch_t *watch = watch_of(call);
 
     if (watch->call)
         watch->call->state = NULL;

@@ -13,7 +13,12 @@ void listen_unsubscribe(mcp_call_t *call);
 
 /* Answers a GET with the stream of its client; the call has no message. */
 void listen_get(mcp_call_t *call);
-/* Forgets the subscriptions of legacy clients. */
+/* Forgets what the client of that Mcp-Session-Id, which sends the exchange, has
+ * subscribed to. Ends its stream. */
+void listen_forget(const exchange_t *exchange, const char *client);
+/* Each second: forgets subscriptions of clients that were silent for long. */
+void listen_on_tick(http_t *http);
+/* Forgets all subscriptions of clients older than 2026-07-28. */
 void listen_destroy(http_t *http);
 
 #endif
