@@ -69,7 +69,7 @@ static void list(exchange_t *exchange)
 
 static void put(exchange_t *exchange)
 {
-    cleanup_free char *provider = NULL;
+    cleanup_buffer buffer_t provider = BUFFER_EMPTY;
     jspan_t body, name, tools;
 
     if (!read_body(exchange, &body))
@@ -86,11 +86,12 @@ static void put(exchange_t *exchange)
                       "\"inputSchema\"}");
         return;
     }
-    provider = jspan_text_new(name);
+    if (jspan_is(name, JSPAN_STRING))
+        jspan_text(name, &provider);
+    else
+        buffer_text(&provider, TOOLS_REQUEST_PROVIDER);
     json_t *content = content_new(exchange, "register");
-    tools_request_set_text(content, "provider",
-                           provider ? text_bytes(provider)
-                                    : text_bytes(TOOLS_REQUEST_PROVIDER));
+    tools_request_set_text(content, "provider", buffer_bytes(&provider));
     tools_request_set_text(content, "text", (bytes_t){tools.text, tools.size});
     ask(exchange, content, on_list);
 }

@@ -22,22 +22,40 @@ void tools_request_set_text(json_t *content, const char *key, bytes_t text)
     json_object_set_new(content, key, json_stringn(text.bytes, text.size));
 }
 
+/* The sentence is a C string on its further way: the symbol of NUL is in the
+ * place of each NUL. */
+static void read_sentence(jspan_t error, buffer_t *ret_text)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    jspan_text(error, &text);
+    buffer_text(ret_text, "");
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i])
+            buffer_append(ret_text, text.data + i, 1);
+        else
+            buffer_text(ret_text, "\u2400");
+}
+
 json_t *tools_request_answer(const char *session, uint64_t call, jspan_t answer)
 {
     jspan_t result = jspan_member(answer, "result");
     jspan_t error = jspan_member(answer, "error");
     bool has_result = !jspan_is(result, JSPAN_ABSENT);
-    cleanup_free char *sentence = jspan_text_new(error);
+    cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
     json_t *content;
 
     if (has_result != jspan_is(error, JSPAN_ABSENT)
-        || (!has_result && (!sentence || error.size > ERROR_MAX)))
+        || (!has_result
+            && (!jspan_is(error, JSPAN_STRING) || error.size > ERROR_MAX)))
         return NULL;
+    if (!has_result)
+        read_sentence(error, &sentence);
     content = tools_request_new(session, has_result ? "answer" : "fail");
     json_object_set_new(content, "number", json_integer((json_int_t) call));
     tools_request_set_text(content, "text",
                            has_result ? (bytes_t){result.text, result.size}
-                                      : text_bytes(sentence));
+                                      : buffer_bytes(&sentence));
     return content;
 }
 

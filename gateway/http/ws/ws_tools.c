@@ -191,11 +191,21 @@ static void on_register(ws_tools_t *self, const message_t *message,
                         jspan_t content)
 {
     jspan_t tools = jspan_member(content, "tools");
-    cleanup_free char *provider =
-        jspan_text_new(jspan_member(content, "provider"));
-    const char *name = provider ? provider : TOOLS_REQUEST_PROVIDER;
+    jspan_t given = jspan_member(content, "provider");
+    cleanup_buffer buffer_t provider = BUFFER_EMPTY;
+    const char *name;
     json_t *request;
 
+    if (jspan_is(given, JSPAN_STRING))
+        jspan_text(given, &provider);
+    else
+        buffer_text(&provider, TOOLS_REQUEST_PROVIDER);
+    name = (const char *) provider.data;
+    if (!(jspan_is(given, JSPAN_ABSENT) || jspan_is(given, JSPAN_STRING))
+        || strlen(name) != provider.size) {
+        refuse(self, message, "`provider` must be a text without NUL");
+        return;
+    }
     if (!jspan_is(tools, JSPAN_ARRAY)) {
         refuse(self, message, "`tools` must be an array");
         return;

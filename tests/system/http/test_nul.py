@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Iterator
 
 import pytest
 from door import Door, of_type
 from rpc import Rpc, session_of, text_of
-from web import Web
+from test_tools import ADD, path_of
+from test_tools_socket import ask
+from web import Kernel, Message, Socket, Web
+from web import text_of as text_in
 
 PRINT = r"print('a\0b')"
 RAISE = r"raise ValueError('a\0b')"
@@ -89,3 +93,54 @@ def test_e2b(web: Web) -> None:
         assert "a\0b" in line["traceback"]
     finally:
         box.kill()
+
+
+# ---- texts of clients ----
+
+ERRORS = [
+    "a\0b",
+    "\0",
+    "é\0 \U0001f600\0",
+    "",
+    "\t\n",
+    "\ud800",
+    "a\udfff\0",
+]
+CALL = """from hearth import tools, ToolError
+try: tools.add(1, 2)
+except ToolError as error: print(ascii(str(error)))"""
+
+
+def shown(text: str) -> str:
+    """A failure of `add` as code sees it: nothing of it is cut off."""
+    text = re.sub("[\ud800-\udfff]", "\ufffd", text.replace("\0", "\u2400"))
+    return ascii(f"add: {text}") + "\n"
+
+
+def fails_over_rest(web: Web, kernel: Kernel, ws: Socket, text: str) -> str:
+    tools = path_of(kernel.id)
+    msg_id = ws.execute(CALL)
+    (call,) = web.get(f"{tools}/calls?wait=30").json["calls"]
+    done = web.post(f"{tools}/calls/{call['call']}", {"error": text})
+    assert done.status == 200, done
+    return text_in(ws.finish(msg_id))
+
+
+def test_the_failure_of_a_host_tool(web: Web, kernel: Kernel) -> None:
+    done = web.ask("PUT", path_of(kernel.id), {"tools": [ADD]})
+    assert done.status == 200, done
+    with kernel.socket() as ws:
+        for text in ERRORS:
+            assert fails_over_rest(web, kernel, ws, text) == shown(text)
+
+
+def test_the_name_of_a_provider(web: Web, kernel: Kernel) -> None:
+    """It is refused, and no other name is taken in its place."""
+    for name in ("a\0b", "\0", "a\ud800"):
+        asked: Message = {"provider": name, "tools": [ADD]}
+        done = web.ask("PUT", path_of(kernel.id), asked)
+        assert done.status == 400, done
+        with kernel.socket() as ws:
+            reply = ask(ws, "tools_register", asked)
+            assert reply["status"] == "error", reply
+    assert web.get(path_of(kernel.id)).json["tools"] == []
