@@ -3,6 +3,7 @@
 #include "protocol/wire.h"
 
 #include "protocol/limits.h"
+#include "protocol/zmq_parcel.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -349,19 +350,16 @@ static void sign_body(signed_t *self)
     self->is_signed = true;
 }
 
-/* An unknown peer shows at the first identity, before anything is signed. */
-static int send_message(void *zmq_socket, const wire_parts_t *parts,
-                        signed_t *body)
+/* Sends what follows the delimiter. */
+static int send_signed(void *zmq_socket, const wire_parts_t *parts,
+                       signed_t *body)
 {
     bool has_buffers = parts->buffer_count > 0;
-    int r = send_frames(zmq_socket, parts->identities, parts->identity_count,
-                        false);
+    int r;
 
-    if (r < 0)
-        return r;
     if (!body->is_signed)
         sign_body(body);
-    if ((r = send_frames(zmq_socket, body->frames, 1 + SIGNED_PARTS, false)) < 0
+    if ((r = send_frames(zmq_socket, body->frames + 1, SIGNED_PARTS, false)) < 0
         || (r = send_content(zmq_socket, parts, body->frames[1 + SIGNED_PARTS],
                              has_buffers ? ZMQ_SNDMORE : 0))
                < 0
@@ -370,19 +368,26 @@ static int send_message(void *zmq_socket, const wire_parts_t *parts,
     return send_frames(zmq_socket, parts->buffers, parts->buffer_count, true);
 }
 
+/* An unknown peer shows at the first identity, before anything is signed. */
+static int send_message(void *zmq_socket, const wire_parts_t *parts,
+                        signed_t *body)
+{
+    int r = send_frames(zmq_socket, parts->identities, parts->identity_count,
+                        false);
+
+    if (r == 0)
+        r = send_frame(zmq_socket, body->frames[0], ZMQ_SNDMORE);
+    return r < 0 ? r : send_signed(zmq_socket, parts, body);
+}
+
 /* libzmq sends all frames of a message or none: a full pipe or an unknown peer
  * shows at the first frame, and a message that fails later is dropped. */
 int wire_send(void *zmq_socket, const wire_parts_t *parts,
               const secret_t *secret)
 {
     signed_t body = describe_body(parts, secret);
-    int r;
+    int r = send_message(zmq_socket, parts, &body);
 
-    if (parts->before) {
-        sign_body(&body);
-        parts->before(parts->before_arg);
-    }
-    r = send_message(zmq_socket, parts, &body);
     if (r != -EAGAIN)
         return r;
     /* libzmq learns only about once a millisecond what its peers have taken,
@@ -391,4 +396,34 @@ int wire_send(void *zmq_socket, const wire_parts_t *parts,
     size_t size = sizeof events;
     (void) zmq_getsockopt(zmq_socket, ZMQ_EVENTS, &events, &size);
     return send_message(zmq_socket, parts, &body);
+}
+
+/* An XPUB socket finds a message's receivers by its first frame, and hands
+ * nothing to another thread before the last. A first frame that it has freed
+ * meanwhile has none. */
+static int send_first(void *zmq_socket, bytes_t part, bool *ret_has_receiver)
+{
+    cleanup_zmq_parcel zmq_parcel_t *first = zmq_parcel_new(part);
+    int r = zmq_parcel_send(first, zmq_socket, ZMQ_DONTWAIT | ZMQ_SNDMORE);
+
+    *ret_has_receiver = zmq_parcel_is_held(first);
+    return r;
+}
+
+int wire_publish(void *zmq_socket, bytes_t topic, const wire_parts_t *parts,
+                 const secret_t *secret)
+{
+    signed_t body = describe_body(parts, secret);
+    bool has_receiver;
+    int r = send_first(zmq_socket, topic.size ? topic : body.frames[0],
+                       &has_receiver);
+
+    if (r < 0)
+        return r;
+    if (!has_receiver)
+        return send_frame(zmq_socket, (bytes_t){0}, 0); /* ends the message */
+    if (topic.size
+        && (r = send_frame(zmq_socket, body.frames[0], ZMQ_SNDMORE)) < 0)
+        return r;
+    return send_signed(zmq_socket, parts, &body);
 }

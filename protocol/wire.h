@@ -52,12 +52,14 @@ typedef struct {
     const bytes_t *buffers;
     size_t buffer_count;
     zmq_backlog_t *backlog; /* counts it until libzmq frees it; or NULL */
-    /* Called after signing, before the first frame is sent; or NULL. May send
-     * messages of its own to the same socket. */
-    void (*before)(void *arg);
-    void *before_arg;
 } wire_parts_t;
 int wire_send(void *zmq_socket, const wire_parts_t *parts,
               const secret_t *secret);
+
+/* Sends to the subscribers of an XPUB socket, in place of `identities` under a
+ * topic; one of size 0 is left out. A message that no subscriber gets is
+ * neither signed nor copied. Returns 0 or -errno of zmq_send. */
+int wire_publish(void *zmq_socket, bytes_t topic, const wire_parts_t *parts,
+                 const secret_t *secret);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/rate.h"
 #include "gateway/channels/held_replies.h"
-#include "gateway/channels/slow_peers.h"
+#include "gateway/channels/peers.h"
 #include "gateway/channels/socket_options.h"
 #include "gateway/channels/zmq_reader.h"
 #include "gateway/gate/port.h"
@@ -28,9 +28,8 @@ struct channels {
     replay_guard_t *histories[CHANNEL_COUNT]; /* owned; of the ROUTERs */
     const secret_t *secret;                   /* borrowed from the connection */
     channel_binding_t bindings[CHANNEL_COUNT];
-    slow_peers_t peers[CHANNEL_COUNT];
+    peers_t peers[CHANNEL_COUNT];
     held_replies_t *held; /* owned */
-    unsigned subscribers;
     uint64_t dropped;
     rate_t log_rate;         /* of those */
     zmq_backlog_t *backlog;  /* owned; of iopub */
@@ -60,7 +59,7 @@ void channels_destroy(channels_t **self_p)
         zsock_destroy(&self->sockets[i]);
         channel_unbind(&self->bindings[i]);
         replay_guard_destroy(&self->histories[i]);
-        slow_peers_clear(&self->peers[i]);
+        peers_clear(&self->peers[i]);
     }
     zmq_backlog_destroy(&self->backlog);
     zmq_backlog_destroy(&self->replies);
@@ -183,8 +182,8 @@ static zmsg_t *receive_frames(channels_t *self, channel_t channel)
     zmsg_t *frames = zmsg_new(), *rest = NULL;
     zframe_t *frame;
 
-    if (slow_peers_take(NULL, zmq_socket, frames)
-        && slow_peers_take(&self->peers[channel], zmq_socket, frames))
+    if (peers_take(NULL, zmq_socket, frames)
+        && peers_take(&self->peers[channel], zmq_socket, frames))
         rest = zmsg_recv(socket);
     while (rest && (frame = zmsg_pop(rest)))
         zmsg_append(frames, &frame);
@@ -198,7 +197,7 @@ static zmsg_t *receive_frames(channels_t *self, channel_t channel)
 
 unsigned channels_disconnect_slow(channels_t *self, channel_t channel)
 {
-    return slow_peers_disconnect(&self->peers[channel],
+    return peers_disconnect_slow(&self->peers[channel],
                                  self->bindings[channel].path);
 }
 
@@ -280,13 +279,10 @@ static void take_subscription(channels_t *self, zmq_msg_t *frame)
     const byte *data = zmq_msg_data(frame);
     size_t size = zmq_msg_size(frame);
 
-    slow_peers_note(&self->peers[CHANNEL_IOPUB], frame);
     if (size == 0 || data[0] > 1)
         return; /* not a subscription: any program can send anything */
-    if (data[0] == 1)
-        self->subscribers++;
-    else if (self->subscribers)
-        self->subscribers--;
+    peers_subscribe(&self->peers[CHANNEL_IOPUB], frame, data[0] == 1,
+                    self->bindings[CHANNEL_IOPUB].path);
     if (self->greet)
         self->greet(self->greet_arg, data[0] == 1,
                     (bytes_t){data + 1, size - 1});
@@ -315,26 +311,18 @@ void channels_take_subscriptions(channels_t *self)
     self->is_greeting = false;
 }
 
-static void before_publishing(void *arg)
-{
-    channels_take_subscriptions(arg);
-}
-
 void channels_publish(channels_t *self, const char *topic,
                       const wire_parts_t *parts)
 {
-    bytes_t identity = {topic, strlen(topic)};
-    wire_parts_t addressed = *parts;
+    wire_parts_t counted = *parts;
     int r;
 
-    addressed.backlog = self->backlog;
-    addressed.before = before_publishing;
-    addressed.before_arg = self;
-    if (topic[0]) {
-        addressed.identities = &identity;
-        addressed.identity_count = 1;
-    }
-    r = send_parts(self, CHANNEL_IOPUB, &addressed);
+    channels_take_subscriptions(self);
+    if (self->readers[CHANNEL_IOPUB])
+        zmq_reader_touch(self->readers[CHANNEL_IOPUB]);
+    counted.backlog = self->backlog;
+    r = wire_publish(zsock_resolve(self->sockets[CHANNEL_IOPUB]),
+                     text_bytes(topic), &counted, self->secret);
     if (r < 0)
         log_warning("not published topic=%s error=\"%s\"", topic, strerror(-r));
 }
@@ -363,7 +351,7 @@ void channels_resume(channels_t *self)
 
 unsigned channels_subscribers(const channels_t *self)
 {
-    return self->subscribers;
+    return peers_subscribers(&self->peers[CHANNEL_IOPUB]);
 }
 
 gate_port_t *channels_port(const channels_t *self, channel_t channel)

@@ -58,6 +58,8 @@ channels_untaken_t channels_untaken(const channels_t *self);
 /* Resumes reading a channel that its handler has left (channels_leave). */
 void channels_resume(channels_t *self);
 void channels_leave(channels_t *self, channel_t channel);
+/* Publishes to those who have subscribed; costs almost nothing if none have.
+ */
 void channels_publish(channels_t *self, const char *topic,
                       const wire_parts_t *parts);
 
@@ -70,6 +72,7 @@ typedef void channels_greet_t(void *arg, bool is_new, bytes_t topic);
 void channels_greet(channels_t *self, channels_greet_t *greet, void *arg);
 /* Reads the subscriptions that wait. */
 void channels_take_subscriptions(channels_t *self);
+/* Returns how many connections to iopub have a subscription. */
 unsigned channels_subscribers(const channels_t *self);
 
 /* Disconnects every peer of the channel that has not taken its messages;

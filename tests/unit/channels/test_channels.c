@@ -6,9 +6,13 @@
 #include "tests/lib/folder.h"
 #include "tests/lib/test.h"
 
+#include <arpa/inet.h>
 #include <czmq.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 typedef struct {
@@ -68,16 +72,21 @@ static void greet(void *arg, bool is_new, bytes_t topic)
     }
 }
 
-static zsock_t *subscribe(session_t *self)
+static zsock_t *subscribe_to(session_t *self, const char *topic)
 {
     char endpoint[CONNECTION_ENDPOINT_SIZE];
     zsock_t *socket = zsock_new(ZMQ_SUB);
 
     connection_file_endpoint(&self->connection, CHANNEL_IOPUB, endpoint);
-    zsock_set_subscribe(socket, "");
+    zsock_set_subscribe(socket, topic);
     zsock_set_rcvtimeo(socket, 20);
     assert_int_equal(zsock_connect(socket, "%s", endpoint), 0);
     return socket;
+}
+
+static zsock_t *subscribe(session_t *self)
+{
+    return subscribe_to(self, "");
 }
 
 /* Never looks at iopub's own events: libzmq attaches the subscriber, which
@@ -101,6 +110,77 @@ static void greets_before_the_message_that_goes(void **state)
         zmsg_destroy(&first);
         zsock_destroy(&socket);
         assert_int_equal(self->joined, i + 1);
+    }
+}
+
+/* Gives a content at which a reader is ended by a signal. */
+static void does_not_read_what_no_subscriber_gets(void **state)
+{
+    session_t *self = *state;
+    void *content =
+        mmap(NULL, MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    wire_parts_t parts = {.content = {content, MIB}};
+    zsock_t *socket;
+    zmsg_t *got = NULL;
+
+    assert_ptr_not_equal(content, MAP_FAILED);
+    channels_publish(self->ports, "status", &parts);
+    channels_publish(self->ports, "", &parts);
+    assert_int_equal(channels_untaken(self->ports).outputs, 0);
+    socket = subscribe_to(self, "stream");
+    for (int tries = 0; !got && tries < 6000; tries++) {
+        publish(self->ports, "stream.stdout");
+        got = zmsg_recv(socket);
+    }
+    assert_true(zframe_streq(zmsg_first(got), "stream.stdout"));
+    zmsg_destroy(&got);
+    channels_publish(self->ports, "status", &parts);
+    munmap(content, MIB);
+    zsock_destroy(&socket);
+}
+
+/* Takes what there is: the welcome, and messages of which each is the one after
+ * the one before. Returns true when 100 of them have come. */
+static bool take_numbers(zsock_t *socket, int *count, int *last)
+{
+    zmsg_t *got;
+
+    while (*count < 101 && (got = zmsg_recv(socket))) {
+        char *type = zframe_strdup(zmsg_first(got));
+        int number = (int) strtol(type, NULL, 10);
+
+        /* It is the second in rare cases: see channels_greet. */
+        if (strcmp(type, "iopub_welcome") == 0)
+            assert_true(*count < 2);
+        else if (*last)
+            assert_int_equal(number, *last + 1);
+        if (number)
+            *last = number;
+        (*count)++;
+        zstr_free(&type);
+        zmsg_destroy(&got);
+    }
+    return *count == 101;
+}
+
+static void loses_nothing_after_the_welcome(void **state)
+{
+    session_t *self = *state;
+
+    channels_greet(self->ports, greet, self);
+    for (int i = 0; i < 20; i++) {
+        zsock_t *socket = subscribe(self);
+        int count = 0, last = 0, number = 0;
+
+        zsock_set_rcvtimeo(socket, 0);
+        while (!take_numbers(socket, &count, &last)) {
+            char type[16];
+
+            assert_true(++number < 10000000);
+            snprintf(type, sizeof type, "%d", number);
+            publish(self->ports, type);
+        }
+        zsock_destroy(&socket);
     }
 }
 
@@ -177,6 +257,89 @@ static void counts_subscribers_that_come_and_go(void **state)
     }
     assert_int_equal(channels_subscribers(self->ports), 1);
     zsock_destroy(&two);
+}
+
+/* Connects to iopub and sends one message several times. A socket of libzmq
+ * would leave out those that no subscriber sends. */
+static int send_raw(session_t *self, const char *message, int times)
+{
+    static const char greeting[64] = "\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL";
+    static const char ready[] = "\4\x19\5READY\13Socket-Type\0\0\0\3SUB";
+    struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t) self->connection.ports[CHANNEL_IOPUB]),
+        .sin_addr = {htonl(INADDR_LOOPBACK)},
+    };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const char frame[] = {0, 1, message[0]};
+    char answer[64 + 28]; /* its greeting, and READY of an XPUB */
+
+    assert_int_equal(connect(fd, (struct sockaddr *) &address, sizeof address),
+                     0);
+    assert_int_equal(write(fd, greeting, sizeof greeting), sizeof greeting);
+    assert_int_equal(write(fd, ready, sizeof ready - 1), sizeof ready - 1);
+    assert_int_equal(recv(fd, answer, sizeof answer, MSG_WAITALL),
+                     sizeof answer);
+    for (int i = 0; i < times; i++)
+        assert_int_equal(write(fd, frame, sizeof frame), sizeof frame);
+    return fd;
+}
+
+static void await_greetings(session_t *self, unsigned joined, unsigned left)
+{
+    for (int tries = 0;
+         (self->joined < joined || self->left < left) && tries < 6000;
+         tries++) {
+        channels_take_subscriptions(self->ports);
+        zclock_sleep(10);
+    }
+    assert_int_equal(self->joined, joined);
+    assert_int_equal(self->left, left);
+}
+
+/* Any program that reaches the port may send them, without the key. */
+static void counts_no_ends_of_subscriptions_of_others(void **state)
+{
+    session_t *self = *state;
+    zsock_t *good = subscribe(self);
+    zmsg_t *got = NULL;
+    int foe;
+
+    channels_greet(self->ports, greet, self);
+    await_greetings(self, 1, 0);
+    foe = send_raw(self, "\0", 5);
+    await_greetings(self, 1, 5);
+    assert_int_equal(channels_subscribers(self->ports), 1);
+    zsock_set_rcvtimeo(good, 60000);
+    publish(self->ports, "last");
+    do {
+        zmsg_destroy(&got);
+        got = zmsg_recv(good);
+        assert_non_null(got);
+    } while (!zframe_streq(zmsg_first(got), "last"));
+    zmsg_destroy(&got);
+    close(foe);
+    zsock_destroy(&good);
+}
+
+static void counts_a_connection_once(void **state)
+{
+    session_t *self = *state;
+    int foe = send_raw(self, "\1", 5);
+    zsock_t *good;
+
+    channels_greet(self->ports, greet, self);
+    await_greetings(self, 5, 0);
+    assert_int_equal(channels_subscribers(self->ports), 1);
+    good = subscribe(self);
+    await_greetings(self, 6, 0);
+    assert_int_equal(channels_subscribers(self->ports), 2);
+    close(foe);
+    await_greetings(self, 6, 1);
+    assert_int_equal(channels_subscribers(self->ports), 1);
+    zsock_destroy(&good);
+    await_greetings(self, 6, 2);
+    assert_int_equal(channels_subscribers(self->ports), 0);
 }
 
 static void take_all(zsock_t *socket)
@@ -363,6 +526,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(greets_before_the_message_that_goes,
                                         make_session, end_session),
+        cmocka_unit_test_setup_teardown(does_not_read_what_no_subscriber_gets,
+                                        make_session, end_session),
+        cmocka_unit_test_setup_teardown(loses_nothing_after_the_welcome,
+                                        make_session, end_session),
         cmocka_unit_test_setup_teardown(
             disconnects_a_client_that_takes_no_replies, make_session,
             end_session),
@@ -370,6 +537,11 @@ int main(void)
                                         make_session, end_session),
         cmocka_unit_test_setup_teardown(counts_subscribers_that_come_and_go,
                                         make_session, end_session),
+        cmocka_unit_test_setup_teardown(
+            counts_no_ends_of_subscriptions_of_others, make_session,
+            end_session),
+        cmocka_unit_test_setup_teardown(counts_a_connection_once, make_session,
+                                        end_session),
         cmocka_unit_test_setup_teardown(
             replies_to_a_returning_client_keep_their_order, make_session,
             end_session),

@@ -419,6 +419,39 @@ static void reports_a_gone_peer_and_continues(void **state)
     zsock_destroy(&router);
 }
 
+static void publishes_what_subscribers_can_verify(void **state)
+{
+    (void) state;
+    zsock_t *xpub = zsock_new(ZMQ_XPUB);
+    zsock_t *sub = zsock_new(ZMQ_SUB);
+    const bytes_t buffers[] = {text_bytes("one"), {NULL, 0}};
+    wire_parts_t parts = {.header = text_bytes(HEADER)};
+    void *raw = zsock_resolve(xpub);
+    zsock_bind(xpub, "inproc://publish");
+    zsock_set_subscribe(sub, "a");
+    zsock_set_subscribe(sub, "<IDS");
+    zsock_connect(sub, "inproc://publish");
+    for (int i = 0; i < 2; i++)
+        zmsg_destroy(&(zmsg_t *){zmsg_recv(xpub)});
+    for (size_t count = 0; count < 3; count += 2) {
+        parts.buffers = buffers;
+        parts.buffer_count = count;
+        cleanup_message message_t *topical = NULL, *bare = NULL;
+        assert_int_equal(wire_publish(raw, text_bytes("b"), &parts, secret), 0);
+        assert_int_equal(wire_publish(raw, text_bytes("ab"), &parts, secret),
+                         0);
+        assert_int_equal(wire_publish(raw, (bytes_t){0}, &parts, secret), 0);
+        assert_int_equal(decode(zmsg_recv(sub), secret, NULL, &topical),
+                         WIRE_OK);
+        assert_memory_equal(message_identity(topical, 0).bytes, "ab", 2);
+        assert_int_equal(message_buffer_count(topical), count);
+        assert_int_equal(decode(zmsg_recv(sub), secret, NULL, &bare), WIRE_OK);
+        assert_int_equal(message_identity_count(bare), 0);
+    }
+    zsock_destroy(&sub);
+    zsock_destroy(&xpub);
+}
+
 static void says_that_the_peer_is_full_and_sends_only_wholes(void **state)
 {
     (void) state;
@@ -474,6 +507,7 @@ int main(void)
         cmocka_unit_test(has_a_name_for_each_verdict),
         cmocka_unit_test(sends_the_encoded_frames),
         cmocka_unit_test(reports_a_gone_peer_and_continues),
+        cmocka_unit_test(publishes_what_subscribers_can_verify),
         cmocka_unit_test(says_that_the_peer_is_full_and_sends_only_wholes),
     };
     return cmocka_run_group_tests(tests, make_keys, destroy_keys);

@@ -1,0 +1,38 @@
+/* The connections of one channel from which peers have sent something. libzmq
+ * has no call that disconnects one peer, but names the descriptor of each
+ * message (ZMQ_SRCFD). That connection can be shut down; the peer then connects
+ * again. */
+#ifndef HEARTH_GATEWAY_CHANNELS_PEERS_H
+#define HEARTH_GATEWAY_CHANNELS_PEERS_H
+
+#include <czmq.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct {
+    int fd;                 /* libzmq's; may be closed by now */
+    unsigned subscriptions; /* that it has sent and not ended */
+} peer_t;
+
+/* All zero at the beginning. */
+typedef struct {
+    peer_t *peers; /* owned; each descriptor once */
+    size_t count;
+} peers_t;
+
+void peers_clear(peers_t *self);
+/* Takes one frame to the end of `frames`, and notes its connection unless
+ * `self` is NULL. Returns true if the message has more frames. */
+bool peers_take(peers_t *self, void *socket, zmsg_t *frames);
+/* Notes a new subscription or the end of one, which an XPUB socket at `path`
+ * reports. */
+void peers_subscribe(peers_t *self, zmq_msg_t *message, bool is_new,
+                     const char *path);
+/* Returns how many connections have a subscription. What a peer sends changes
+ * only whether its own connection counts. */
+unsigned peers_subscribers(const peers_t *self);
+/* Shuts down every noted connection of the Unix socket at `path` that has not
+ * taken what was written to it; returns how many. */
+unsigned peers_disconnect_slow(peers_t *self, const char *path);
+
+#endif
