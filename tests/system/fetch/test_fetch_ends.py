@@ -95,23 +95,33 @@ def test_a_job_of_another_url_clears_up(
     assert server.asked[-1].fields["range"] == f"bytes={HALF}-"
 
 
+# Before the file is whole, when it is kept, and when it has been handed over.
 MOMENTS = [
-    ("transfer", "_hash", "before"),
     ("transfer", "_take", "after"),
     ("transfer", "_answer", "before"),
+    ("cache", "_keep_part", "after"),
+    ("cache", "end", "before"),
+]
+# Each step between them.
+MORE_MOMENTS = [
+    ("transfer", "_hash", "before"),
     ("cache", "prepare", "before"),
     ("cache", "_keep_part", "before"),
-    ("cache", "_keep_part", "after"),
     ("cache", "make_space", "after"),
     ("cache", "put_part", "after"),
     ("cache", "drop_part", "after"),
     ("cache", "_bound_entries", "after"),
-    ("cache", "end", "before"),
     ("cache", "end", "after"),
 ]
 
 
-@pytest.mark.parametrize(("module", "name", "when"), MOMENTS)
+@pytest.mark.parametrize(
+    ("module", "name", "when"),
+    [
+        *MOMENTS,
+        *(pytest.param(*one, marks=pytest.mark.deep) for one in MORE_MOMENTS),
+    ],
+)
 def test_a_kill_at_a_moment(
     folder: Folder, server: FakeFiles, module: str, name: str, when: str
 ) -> None:

@@ -17,26 +17,30 @@ from worker import ALWAYS, LONG, Ended, Folder
 
 ROUNDS = 3
 FIRST, SECOND = "1" * 32, "2" * 32
+# On the way to the commit, in it and after it.
 MOMENTS = [
+    ("stage.Stage", "_take_over", "after"),
+    ("resolve.Resolver", "install", "after"),
+    ("generations.Generations", "commit", "before"),
+    ("generations.Generations", "_rename", "after"),
+    ("generations.Generations", "commit", "after"),
+    ("stage.Stage", "clear", "before"),
+]
+# Each step between them.
+MORE_MOMENTS = [
     ("stage.Stage", "try_lock", "after"),
     ("stage.Stage", "_open_space", "before"),
     ("stage.Stage", "_take_over", "before"),
-    ("stage.Stage", "_take_over", "after"),
     ("stage.Stage", "open", "after"),
     ("profile_wheels.ProfileWheels", "_make", "before"),
     ("profile_wheels.ProfileWheels", "_make", "after"),
     ("resolve.Resolver", "resolve", "before"),
     ("resolve.Resolver", "resolve", "after"),
     ("resolve.Resolver", "install", "before"),
-    ("resolve.Resolver", "install", "after"),
     ("resolve.Resolver", "lock", "after"),
     ("change._Change", "_judge", "after"),
-    ("generations.Generations", "commit", "before"),
     ("generations.Generations", "_write", "after"),
-    ("generations.Generations", "_rename", "after"),
     ("generations.Generations", "_remove_others", "before"),
-    ("generations.Generations", "commit", "after"),
-    ("stage.Stage", "clear", "before"),
     ("stage.Stage", "clear", "after"),
 ]
 
@@ -67,7 +71,13 @@ def check_left(folder: Folder) -> None:
         assert others == {"current", "packages.json"}
 
 
-@pytest.mark.parametrize(("owner", "name", "when"), MOMENTS)
+@pytest.mark.parametrize(
+    ("owner", "name", "when"),
+    [
+        *MOMENTS,
+        *(pytest.param(*one, marks=pytest.mark.deep) for one in MORE_MOMENTS),
+    ],
+)
 def test_a_kill_at_a_moment(
     folder: Folder, index: FakeIndex, owner: str, name: str, when: str
 ) -> None:
