@@ -288,15 +288,15 @@ def test_a_refusal_is_told(
         gateway.configure(OTHER)
         gateway.start()
         wait_for(lambda: state(gateway) == "failed", "the refusal")
+        done = gateway.run("doctor")
         for text in (
             refused(gateway),
             fault(gateway) or "",
             gateway.log.read_text(),
-            gateway.run("doctor").stdout,
+            done.stdout,
         ):
             assert "packages/preinstall: " in text
             assert sentence in text
-        done = gateway.run("doctor")
         assert done.returncode == 5
         # Of the section a reload applies `preinstall` alone.
         assert "then `hearth gateway restart`" in " ".join(done.stdout.split())
