@@ -5,8 +5,7 @@
  * bigger than they are.
  *
  * The second stage also removes requests and replies: without it a session that
- * only asks would grow for ever. States are few and always stay, because a
- * client that comes back needs them.
+ * only asks would grow for ever. The states that last (states.h) always stay.
  *
  * The rewritten segment has a chain of its own. Its header keeps the hash at
  * which the whole segment ended, so the next segment's link to it stays valid.
@@ -14,6 +13,7 @@
 #include "notebooks/journal/compaction.h"
 
 #include "notebooks/journal/blobs.h"
+#include "notebooks/journal/states.h"
 #include "protocol/jspan.h"
 
 #include <errno.h>
@@ -139,26 +139,10 @@ static bool carries_output(const journal_record_t *record)
            && strcmp(record->type, "input_request") != 0;
 }
 
-/* States that no gateway needs any more. An answer is worth nothing without its
- * request; transfers of files come without number, and so does what a kernel
- * says about itself: its code can say it, too. */
-static bool is_passing(const char *type)
-{
-    static const char *const types[] = {
-        "input_reply", "file",    "process_output", "marked",  "struck",
-        "looked",      "yielded", "awaiting",       "dropped",
-    };
-
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(type, types[i]) == 0)
-            return true;
-    return strncmp(type, "tool_", 5) == 0;
-}
-
 /* All that a session's end or a gateway's start needs. */
 static bool is_lasting(const journal_record_t *record)
 {
-    return record->kind == JOURNAL_STATE && !is_passing(record->type);
+    return record->kind == JOURNAL_STATE && journal_state_lasts(record->type);
 }
 
 static void take_entry(compaction_t *self, const uint8_t *bytes,

@@ -3,12 +3,14 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "notebooks/journal/states.h"
 #include "protocol/jspan.h"
 #include "protocol/limits.h"
 #include "protocol/reply_metadata.h"
 
 #include <sodium.h>
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -360,6 +362,8 @@ int publisher_note(publisher_t *self, const char *type, uint64_t kernel_seq,
         .content = {content, strlen(content)},
     };
 
+    /* The table says whether it outlasts a compaction. */
+    assert(journal_state_is_known(type));
     snprintf(record.type, sizeof record.type, "%.39s", type);
     return append(self, &record, fault);
 }

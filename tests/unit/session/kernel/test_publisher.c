@@ -97,7 +97,7 @@ static void a_message_that_is_not_journaled_is_not_sent(void **state)
                      -ENOSPC);
     assert_int_equal(publisher_request(self->publisher, request, &fault),
                      -ENOSPC);
-    assert_int_equal(publisher_note(self->publisher, "n", 0, "{}", &fault),
+    assert_int_equal(publisher_note(self->publisher, "note", 0, "{}", &fault),
                      -ENOSPC);
     DID("");
     request_destroy(&request);
