@@ -162,7 +162,8 @@ void __wrap_frontends_drop(frontends_t *self, zsock_t *socket)
 {
     (void) self;
     assert_ptr_equal(socket, FRONTEND_SOCKET);
-    fake_outside.has_frontend = fake_outside.is_frontend_gone = false;
+    fake_outside.has_frontend = fake_outside.has_another;
+    fake_outside.has_another = fake_outside.is_frontend_gone = false;
     deeds_note("drop");
 }
 

@@ -23,6 +23,7 @@ typedef struct {
     bool is_holding;       /* replies wait for clients that are away */
     bool is_frontend_gone; /* the frontend has left */
     bool is_frontend_slow; /* it was slow, and is not any more */
+    bool has_another;      /* another one is there when it was dropped */
     session_command_t *command; /* that the registry sends next; or NULL */
     unsigned subscribers;       /* of iopub */
     size_t backlog;             /* bytes that subscribers have not taken */

@@ -215,6 +215,16 @@ static void a_frontend_that_left_is_forgotten(void **state)
     DID("");
 }
 
+static void the_next_frontend_has_its_turn_when_one_has_left(void **state)
+{
+    session_t *self = *state;
+
+    fake_outside.has_frontend = fake_outside.is_frontend_gone = true;
+    fake_outside.has_another = fake_outside.is_frontend_slow = true;
+    receive_take_all(self);
+    DID("drop; greet http");
+}
+
 static void only_an_answer_is_taken_on_stdin(void **state)
 {
     session_t *self = *state;
@@ -245,6 +255,7 @@ int main(void)
         TEST(a_viewers_requests_are_answered_by_its_frontend),
         TEST(a_frontend_that_was_slow_is_greeted_again),
         TEST(a_frontend_that_left_is_forgotten),
+        TEST(the_next_frontend_has_its_turn_when_one_has_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
