@@ -8,11 +8,12 @@
 #include <string.h>
 
 #define CONTENTS_MAX 64
+#define CONTENT_MAX  (66 << 10) /* bytes of one, with its NUL */
 
 static char did[65536], taken[65536];
 static struct {
     char type[40];
-    char content[4096];
+    char content[CONTENT_MAX];
 } contents[CONTENTS_MAX];
 static size_t content_count;
 

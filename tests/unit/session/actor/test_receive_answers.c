@@ -155,6 +155,28 @@ static void an_answer_that_no_person_types_is_not_recorded(void **state)
     }
 }
 
+/* Returns true if the journal has an answer whose JSON has `size` bytes. */
+static bool is_recorded(session_t *self, int size)
+{
+    cleanup_free char *text = NULL;
+    cleanup_free char *content =
+        mem_format("{\"value\":\"%0*d\"}", size - 2, 0);
+
+    ask(self, "{\"prompt\":\"?\",\"password\":false}");
+    answer(self, content);
+    text = last_record(self);
+    return strstr(text, "value");
+}
+
+static void an_answer_of_64_kib_is_recorded(void **state)
+{
+    session_t *self = *state;
+
+    run(self);
+    assert_true(is_recorded(self, 64 << 10));
+    assert_false(is_recorded(self, (64 << 10) + 1));
+}
+
 static void an_answer_needs_a_kernel(void **state)
 {
     session_t *self = *state;
@@ -251,6 +273,7 @@ int main(void)
         TEST(an_answer_of_another_client_is_dropped),
         TEST(only_an_answer_is_taken_on_stdin),
         TEST(an_answer_that_no_person_types_is_not_recorded),
+        TEST(an_answer_of_64_kib_is_recorded),
         TEST(an_answer_needs_a_kernel),
         TEST(a_viewers_requests_are_answered_by_its_frontend),
         TEST(a_frontend_that_was_slow_is_greeted_again),
