@@ -16,6 +16,7 @@ static struct {
     char content[512], metadata[512];
 } frames[QUEUE_MAX];
 static size_t frame_count, frames_read;
+static size_t frames_come; /* that reads have brought */
 static uint64_t kernel_seq;
 static pid_t kernel_process;
 static int link_fd;
@@ -259,8 +260,11 @@ void fake_kernel_replies(uint64_t request, const char *content,
 int __wrap_kernel_read(kernel_t *self, fault_t *fault)
 {
     (void) self;
-    if (frames_read < frame_count)
-        return 1;
+    fake_outside.reads++;
+    if (frames_read < frame_count) {
+        frames_come = fake_outside.is_piecewise ? frames_read + 1 : frame_count;
+        return fake_outside.is_piecewise ? 2 : 1;
+    }
     return fake_outside.is_closed ? fault_set(fault, EPIPE, "closed") : 0;
 }
 
@@ -268,10 +272,10 @@ int __wrap_kernel_next(kernel_t *self, frame_t *ret_frame, fault_t *fault)
 {
     (void) self;
     (void) fault;
-    if (frames_read == frame_count) {
-        frames_read = frame_count = 0;
+    if (frames_read == frame_count)
+        frames_read = frame_count = frames_come = 0;
+    if (frames_read == frames_come)
         return 0;
-    }
     *ret_frame = frames[frames_read++].frame;
     return 1;
 }
@@ -300,7 +304,7 @@ void __wrap_kernel_kill(kernel_t *self)
 
 void fake_kernel_forget(void)
 {
-    frame_count = frames_read = 0;
+    frame_count = frames_read = frames_come = 0;
     kernel_seq = 0;
     kernel_process = 0;
     link_fd = -1;

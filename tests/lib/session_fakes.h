@@ -33,6 +33,8 @@ typedef struct {
     bool is_closed;             /* the kernel has closed its link */
     bool is_mute;               /* nothing can be sent to the kernel */
     bool is_read;               /* the loop watches the link for input */
+    unsigned reads;             /* of the link */
+    bool is_piecewise;          /* each brings one frame, and more wait */
     kernel_end_t end;           /* what pid 1 says of the kernel's end */
     size_t link;                /* bytes of messages on the link */
     size_t unfinished; /* bytes of the kernel's message that has begun */

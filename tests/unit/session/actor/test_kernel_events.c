@@ -1,9 +1,8 @@
-/* Frames from a kernel and their effects: output is merged, bounded and
- * published; greetings are answered; a link or a journal can fail. */
+/* Frames from a kernel and their effects: replies and greetings are answered; a
+ * link or a journal can fail. Output is in test_kernel_events_output.c. */
 #include "gateway/session/actor/kernel_events.h"
 
 #include "gateway/session/actor/dispatch.h"
-#include "gateway/session/actor/kernel_output.h"
 #include "gateway/session/actor/receive.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
@@ -15,8 +14,6 @@
 
 static const char stdout_text[] = "{\"name\":\"stdout\",\"text\":\"hello\"}";
 static const char stderr_text[] = "{\"name\":\"stderr\",\"text\":\"hello\"}";
-static const char interrupted[] =
-    "{\"ename\":\"KeyboardInterrupt\",\"evalue\":\"\",\"traceback\":[\"t\"]}";
 
 static void says(const session_t *self, uint16_t type, const char *content)
 {
@@ -28,105 +25,6 @@ static void is_stopped_for(const session_t *self, const char *detail)
     assert_true(session_state_is(self->state, PHASE_STOPPING));
     assert_int_equal(self->cause.reason, END_REASON_PROTOCOL);
     assert_non_null(strstr(self->cause.detail, detail));
-}
-
-/* --- Output --- */
-
-static void pieces_of_a_stream_become_one_message(void **state)
-{
-    session_t *self = *state;
-
-    fake_session_run(self);
-    says(self, FRAME_STREAM, stdout_text);
-    says(self, FRAME_STREAM, stdout_text);
-    kernel_events_read(self);
-    DID("iopub stream");
-    HAS("{\"name\":\"stdout\",\"text\":\"hellohello\"}", "stream");
-    says(self, FRAME_STREAM, stdout_text);
-    says(self, FRAME_STREAM, stderr_text);
-    says(self, FRAME_DISPLAY, "{\"data\":{},\"metadata\":{}}");
-    says(self, FRAME_STREAM, stdout_text);
-    kernel_events_read(self);
-    DID("iopub stream; iopub stream; iopub display_data; iopub stream");
-    assert_int_equal(kernel_link_seq(self->link), 6);
-}
-
-static void output_past_the_limit_is_dropped(void **state)
-{
-    session_t *self = *state;
-
-    self->spec->limits.cell_messages = 1;
-    fake_session_run(self);
-    says(self, FRAME_STREAM, stdout_text);
-    says(self, FRAME_STREAM, stdout_text); /* joins the one before */
-    says(self, FRAME_DISPLAY, "{\"data\":{},\"metadata\":{}}");
-    says(self, FRAME_STREAM, stderr_text);
-    kernel_events_read(self);
-    DID("iopub stream; iopub stream; LIMIT output; "
-        "audit limit refused by kernel; command I; kernel MARK");
-    HAS("its further output is left out", "stream");
-    says(self, FRAME_ERROR, interrupted);
-    kernel_events_read(self);
-    DID("iopub error");
-    HAS("\"ename\":\"OutputLimitExceeded\"", "error");
-    HAS(" and was interrupted\",\"traceback\":[\"t\"]}", "error");
-    assert_int_equal(kernel_link_seq(self->link), 5);
-}
-
-static void pieces_that_join_are_one_message_of_the_limit(void **state)
-{
-    session_t *self = *state;
-
-    self->spec->limits.cell_messages = 1;
-    fake_session_run(self);
-    says(self, FRAME_STREAM, stdout_text);
-    says(self, FRAME_STREAM, stdout_text);
-    kernel_events_read(self);
-    DID("iopub stream");
-    HAS("hellohello", "stream");
-}
-
-/* A thread says it, which no interrupt reaches. */
-static void output_between_cells_past_the_limit_ends_the_kernel(void **state)
-{
-    session_t *self = *state;
-
-    self->spec->limits.cell_messages = 1;
-    says(self, FRAME_STREAM, stdout_text);
-    says(self, FRAME_STREAM, stderr_text);
-    says(self, FRAME_STREAM, stdout_text);
-    kernel_events_read(self);
-    DID("iopub stream; iopub stream; audit limit output by kernel; "
-        "LIMIT output; kill; iopub stream");
-}
-
-static void another_error_is_passed_on_unchanged(void **state)
-{
-    session_t *self = *state;
-
-    fake_session_run(self);
-    says(self, FRAME_ERROR, interrupted);
-    kernel_events_read(self);
-    HAS("KeyboardInterrupt", "error");
-    (void) deeds_take();
-    dispatch_on_cell_limit(self);
-    says(self, FRAME_ERROR,
-         "{\"ename\":\"E\",\"evalue\":\"\",\"traceback\":[]}");
-    says(self, FRAME_ERROR, interrupted);
-    kernel_events_read(self);
-    DID("command I; kernel MARK; iopub error; iopub error");
-    HAS("the cell ran past its time limit and was interrupted", "error");
-}
-
-static void output_that_ends_a_session(void **state)
-{
-    session_t *self = *state;
-
-    self->spec->limits.session_output = 4;
-    says(self, FRAME_STREAM, stdout_text);
-    kernel_events_read(self);
-    assert_true(session_state_is(self->state, PHASE_STOPPING));
-    assert_int_equal(self->cause.reason, END_REASON_OUTPUT);
 }
 
 /* --- Requests --- */
@@ -159,6 +57,23 @@ static void the_last_cell_of_a_kernel_that_stops_is_answered(void **state)
     fake_kernel_replies(fake_running(self), "{\"status\":\"ok\"}", "");
     kernel_events_read(self);
     DID("shell execute_reply ok; iopub idle; audit cell_end ok by client=me");
+}
+
+static void a_cell_that_fails_aborts_those_that_have_come(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_run(self);
+    fake_client_sends(CHANNEL_SHELL, "m2", "execute_request",
+                      "{\"code\":\"2\"}");
+    fake_kernel_replies(fake_running(self),
+                        "{\"status\":\"error\",\"ename\":\"E\","
+                        "\"evalue\":\"v\",\"traceback\":[]}",
+                        "");
+    kernel_events_read(self);
+    DID("shell execute_reply error; iopub idle; "
+        "audit cell_end error by client=me; "
+        "iopub busy; shell execute_reply aborted; iopub idle");
 }
 
 static void answers_to_an_interrupt_are_heard(void **state)
@@ -410,6 +325,28 @@ static void a_missing_event_is_a_breach(void **state)
     is_stopped_for(self, "event 2 where 1 is next");
 }
 
+/* The session serves its clients in between. */
+static void a_kernel_that_says_much_is_read_in_turns(void **state)
+{
+    session_t *self = *state;
+
+    fake_outside.is_piecewise = true;
+    for (int i = 0; i < 33; i++)
+        fake_kernel_says(FRAME_MARKED, 1, "{}");
+    kernel_events_read(self);
+    assert_int_equal(kernel_link_seq(self->link), 32);
+    kernel_events_read(self);
+    assert_int_equal(kernel_link_seq(self->link), 33);
+}
+
+static void a_kernel_that_says_nothing_is_read_once(void **state)
+{
+    session_t *self = *state;
+
+    kernel_events_read(self);
+    assert_int_equal(fake_outside.reads, 1);
+}
+
 static void a_closed_link_waits_for_the_end(void **state)
 {
     session_t *self = *state;
@@ -517,6 +454,19 @@ static void a_kernel_is_not_read_while_peers_are_slow(void **state)
     DID("iopub stream");
 }
 
+static void a_link_that_was_cut_meanwhile_is_not_read(void **state)
+{
+    session_t *self = *state;
+
+    fake_outside.backlog = 2 << 20;
+    fake_kernel_says(FRAME_STREAM, 0, stdout_text);
+    kernel_events_read(self);
+    kernel_link_cut(self->link);
+    fake_outside.backlog = 0;
+    kernel_events_on_outputs(self);
+    assert_int_equal(fake_outside.reads, 0);
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, fake_session_begin_ready,            \
                                     fake_session_end)
@@ -524,15 +474,10 @@ static void a_kernel_is_not_read_while_peers_are_slow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(pieces_of_a_stream_become_one_message),
-        TEST(output_past_the_limit_is_dropped),
-        TEST(pieces_that_join_are_one_message_of_the_limit),
-        TEST(output_between_cells_past_the_limit_ends_the_kernel),
-        TEST(another_error_is_passed_on_unchanged),
-        TEST(output_that_ends_a_session),
         TEST(a_reply_without_a_request_is_refused),
         TEST(a_reply_without_a_running_request_is_refused),
         TEST(the_last_cell_of_a_kernel_that_stops_is_answered),
+        TEST(a_cell_that_fails_aborts_those_that_have_come),
         TEST(answers_to_an_interrupt_are_heard),
         TEST(a_welcome_says_whether_signals_are_reported),
         TEST(a_kernel_says_that_it_is_ready),
@@ -551,6 +496,8 @@ int main(void)
         TEST(events_begin_after_the_welcome),
         TEST(an_event_is_taken_once),
         TEST(a_missing_event_is_a_breach),
+        TEST(a_kernel_that_says_much_is_read_in_turns),
+        TEST(a_kernel_that_says_nothing_is_read_once),
         TEST(a_closed_link_waits_for_the_end),
         TEST(a_restored_link_ends_nothing),
         TEST(a_kernel_that_stops_may_close_its_link),
@@ -558,6 +505,7 @@ int main(void)
         TEST(the_journal_of_a_session_without_a_kernel_is_left),
         TEST(a_kernel_that_is_lost_meanwhile_ends),
         TEST(a_kernel_is_not_read_while_peers_are_slow),
+        TEST(a_link_that_was_cut_meanwhile_is_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
