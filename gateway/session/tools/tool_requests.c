@@ -378,7 +378,8 @@ void tool_requests_take(session_t *self, session_command_t *command)
         on_answer(self, request, command->token);
         break;
     case TOOLS_PROGRESS:
-        host_tools_say_progress(self, order->number, text_bytes(order->text));
+        host_tools_say_progress(self, request->number,
+                                text_bytes(request->text));
         break;
     }
     host_tools_await(self);
