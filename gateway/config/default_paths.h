@@ -13,7 +13,7 @@ const char *default_paths_folder(const char *name);
  * own. */
 bool default_paths_is_free(const char *name);
 
-/* The default folders; the caller frees them. */
+/* Return the default folders; the caller frees them. */
 char *default_paths_runtime_dir(void);
 char *default_paths_state_dir(void);
 /* Returns the folder in which Jupyter's programs look for servers and kernels

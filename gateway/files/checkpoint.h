@@ -8,7 +8,7 @@
 files_handler_t checkpoint_on_make, checkpoint_on_list, checkpoint_on_restore,
     checkpoint_on_forget;
 
-/* A file is renamed, or removed: its checkpoints too. */
+/* Rename or remove the checkpoints of a file that is renamed or removed. */
 void checkpoints_rename(const files_thread_t *self,
                         const file_request_t *request, const char *from,
                         const char *to);

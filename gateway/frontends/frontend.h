@@ -27,8 +27,9 @@ int frontend_new(const char *name, const char *runtime_dir,
 void frontend_destroy(frontend_t **self_p);
 #define cleanup_frontend CLEANUP(frontend_destroy)
 
-/* Readable when frontend_next has something. Level-triggered, one descriptor
- * for everything, also for what came in while something else was sent. */
+/* Returns a descriptor that is readable when frontend_next has something.
+ * Level-triggered, one descriptor for everything, also for what came in while
+ * something else was sent. */
 int frontend_fd(const frontend_t *self);
 
 /* A management request. */
@@ -94,7 +95,7 @@ typedef struct {
     size_t buffer_count;
 } frontend_event_t;
 
-/* False when there is nothing for now. */
+/* Returns false if there is nothing for now. */
 bool frontend_next(frontend_t *self, frontend_event_t *ret_event);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct {
 
 void display_places_clear(display_places_t *self);
 
-/* The display_id in a message's content, "" when it has none. Lent. */
+/* Returns the display_id in a message's content, lent; "" if there is none. */
 const char *display_id(const json_t *content);
 
 /* Notes that the output shows the display; `size` bytes of content. Does

@@ -66,7 +66,8 @@ notebook_cell_t *notebook_find(const notebook_t *self, const char *id);
 /* The member that is true for the first cell of a kernel that replaced another
  * one. */
 #define NOTEBOOK_FRESH "fresh_kernel"
-/* A member of the cell's metadata "hearth"; lent, NULL when there is none. */
+/* Returns a member of the cell's metadata "hearth", lent; NULL if there is
+ * none. */
 json_t *notebook_cell_note(const notebook_cell_t *cell, const char *key);
 
 /* As nbformat 4.5 has it, texts in one piece; the caller's. */

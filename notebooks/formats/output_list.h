@@ -35,7 +35,7 @@ void output_list_add(output_list_t *self, uint64_t seq, const char *type,
 /* Says that the journal gave up outputs here. */
 void output_list_add_gap(output_list_t *self, long long records,
                          long long bytes);
-/* No more comes; the array is the caller's. */
+/* Ends the list. Returns the array, which the caller owns. */
 json_t *output_list_finish(output_list_t *self);
 
 /* The members of an output that an update of its display changes. */
@@ -44,9 +44,9 @@ json_t *output_list_form(const json_t *content);
  * follows it. */
 json_t *output_list_last(const output_list_t *self);
 
-/* A string member, "" when there is none. Lent. */
+/* Returns a string member, lent; "" if there is none. */
 const char *text_member(const json_t *object, const char *key);
-/* Whether nbformat lets values of the type be any JSON. */
+/* Returns true if nbformat permits any JSON as a value of the type. */
 bool is_json_type(const char *mime);
 
 #endif

@@ -37,7 +37,7 @@ bool json_text_take(json_text_t *self, char byte);
 /* Returns the next member's name, the caller's, and passes over its colon;
  * NULL if there is a flaw. */
 char *json_text_key(json_text_t *self);
-/* True if only white space is left; otherwise there is a flaw. */
+/* Returns true if only white space is left; otherwise there is a flaw. */
 bool json_text_is_done(json_text_t *self);
 /* Lets the system take back the pages of a mapped file that were passed; they
  * are read anew when they are needed. Call it at times. */

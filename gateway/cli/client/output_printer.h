@@ -22,9 +22,9 @@ bool output_printer_add(output_printer_t *self, const char *type,
                         json_t *content);
 /* Prints one line about the end on standard error; untrusted. */
 void output_printer_say(output_printer_t *self, const char *text);
-/* The prompt of input(). */
+/* Prints the prompt of input(). */
 void output_printer_prompt(output_printer_t *self, const char *prompt);
-/* The terminal's echo of the answer ended the line. */
+/* Notes that the terminal's echo of an answer has ended the line. */
 void output_printer_answered(output_printer_t *self);
 /* Shows "running 12 s", on a terminal only; it vanishes before the next output.
  */
@@ -33,10 +33,10 @@ void output_printer_progress(output_printer_t *self, long seconds);
 bool output_printer_has_error(const output_printer_t *self);
 /* Ends standard output at a line's start, with colours off. */
 void output_printer_end(output_printer_t *self);
-/* No more comes: returns the collected outputs, as in a notebook; the
- * caller's. */
+/* Ends the output. Returns the collected outputs as in a notebook; the caller
+ * owns them. */
 json_t *output_printer_take_list(output_printer_t *self);
-/* The paths of saved pictures; lent. */
+/* Returns the paths of saved pictures, lent. */
 json_t *output_printer_files(output_printer_t *self);
 
 #endif

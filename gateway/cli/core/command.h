@@ -93,7 +93,7 @@ int serve_main(options_t *options, config_report_t *report);
 /* Runs `hearth-kernelgateway` with the words after its name. */
 int kernelgateway_main(int count, char **words);
 
-/* The program: finds the command and runs it. */
+/* Runs the program: finds the command and calls it. */
 int cli_main(int argc, char **argv);
 
 /* Each ends with an entry without a name. */

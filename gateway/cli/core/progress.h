@@ -23,8 +23,8 @@ void progress_say_lines(progress_t *self);
 /* Returns true if progress_show would show something now: how far the copy has
  * come need not be asked otherwise. */
 bool progress_is_due(const progress_t *self);
-/* Nothing comes yet: what comes is counted from now on, and is due as late as
- * after a line. */
+/* Begins to count anew, with the next line due as late as after a printed one.
+ */
 void progress_put_off(progress_t *self);
 /* Gives the line another name. */
 void progress_name(progress_t *self, const char *name);

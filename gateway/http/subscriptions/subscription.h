@@ -100,7 +100,7 @@ bool subscription_is_followed(const exchange_t *exchange, const char *session);
 void subscription_forget(const exchange_t *exchange);
 
 void subscription_on_event(http_t *http, const frontend_event_t *event);
-/* Called each second. */
+/* Does what is due; called each second. */
 void subscription_on_tick(http_t *http);
 /* Closes every WebSocket, after sending what waits for it. */
 void subscription_close_all(http_t *http, int status);

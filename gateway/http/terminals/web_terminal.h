@@ -54,9 +54,9 @@ void web_terminal_on_tick(web_terminal_t *self, int64_t now);
 /* Adds a viewer, which gets the recent output. */
 void web_terminal_add(web_terminal_t *self, terminal_viewer_t *viewer);
 void web_terminal_remove(web_terminal_t *self, terminal_viewer_t *viewer);
-/* A viewer's size has changed: the smallest one counts. */
+/* Takes a viewer's new size: the terminal has the smallest of all. */
 void web_terminal_resize(web_terminal_t *self);
-/* A viewer has room again. */
+/* Notes that a viewer has room again. */
 void web_terminal_relax(web_terminal_t *self);
 /* Passes input on. Returns false, and takes none, if too much waits already. */
 bool web_terminal_input(web_terminal_t *self, bytes_t text);

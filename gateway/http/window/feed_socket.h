@@ -22,7 +22,7 @@ int feed_socket_callback(feed_socket_t *self, struct lws *wsi,
 
 /* Notes that sessions have come or gone. */
 void feed_on_sessions(http_t *http);
-/* Called each second. */
+/* Does what is due; called each second. */
 void feed_on_tick(http_t *http);
 /* Closes every socket: the gateway restarts. */
 void feed_close_all(http_t *http);

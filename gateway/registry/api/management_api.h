@@ -14,8 +14,8 @@ void management_api_destroy(management_api_t **self_p);
 
 /* Serves all requests that have come. */
 void management_api_serve(management_api_t *self);
-/* The session's actor has gone: serves again the requests that it has not
- * answered. */
+/* Serves again the requests that a session's actor has not answered before it
+ * ended. */
 void management_api_redo(management_api_t *self, const char *session);
 /* A management_watch_fn: notes a dropped message in the audit log; `arg` is the
  * parts. */

@@ -77,9 +77,9 @@ const download_job_t *download_lane_first(const download_lane_t *self);
  * and ends its process. Returns false if there is none with that number. */
 bool download_lane_give_up(download_lane_t *self, const char *session,
                            unsigned number, json_t *reply);
-/* The session is gone: gives up its jobs. */
+/* Gives up the jobs of a session that is gone. */
 void download_lane_on_gone(download_lane_t *self, const char *session);
-/* The gateway stops: gives up all jobs. */
+/* Gives up all jobs, because the gateway stops. */
 void download_lane_stop(download_lane_t *self);
 /* Returns the error for a job while the gateway stops. */
 json_t *download_lane_stopping(const download_lane_t *self, bool is_running);

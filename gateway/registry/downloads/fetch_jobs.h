@@ -35,9 +35,9 @@ void fetch_jobs_on_probed(fetch_jobs_t *self, uint64_t number, json_t *answer);
 /* The copy with that number has ended; `answer`, which is taken, is that of the
  * files thread. */
 void fetch_jobs_on_placed(fetch_jobs_t *self, uint64_t number, json_t *answer);
-/* The session is gone: gives up its fetches. */
+/* Gives up the fetches of a session that is gone. */
 void fetch_jobs_on_gone(fetch_jobs_t *self, const char *session);
-/* The gateway stops: gives up all fetches. */
+/* Gives up all fetches, because the gateway stops. */
 void fetch_jobs_stop(fetch_jobs_t *self);
 
 #endif

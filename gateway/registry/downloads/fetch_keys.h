@@ -31,7 +31,7 @@ void fetch_keys_begin(fetch_keys_t *self, const char *session, const char *key,
  * minutes. Another error leaves nothing, and the key can be used again. */
 void fetch_keys_end(fetch_keys_t *self, const char *session, const char *key,
                     const json_t *reply);
-/* The session is gone: forgets its answers. */
+/* Forgets the answers for a session that is gone. */
 void fetch_keys_on_gone(fetch_keys_t *self, const char *session);
 
 #endif

@@ -58,9 +58,10 @@ const fetch_placement_t *fetch_placements_first(const fetch_placements_t *self);
  * that number. */
 bool fetch_placements_give_up(fetch_placements_t *self, const char *session,
                               json_int_t number, json_t *reply);
-/* The session is gone: gives up its copies. */
+/* Gives up the copies of a session that is gone. */
 void fetch_placements_on_gone(fetch_placements_t *self, const char *session);
-/* The gateway stops: answers all at once with `reply`, which is taken. */
+/* Answers all requests with `reply`, which is taken, because the gateway
+ * stops. */
 void fetch_placements_stop(fetch_placements_t *self, json_t *reply);
 
 #endif

@@ -41,9 +41,9 @@ void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
  * such a request, and answers it likewise. */
 void packages_jobs_call(packages_jobs_t *self, const session_entry_t *entry,
                         const session_call_t *call);
-/* The session is gone: gives up its jobs. */
+/* Gives up the jobs of a session that is gone. */
 void packages_jobs_on_gone(packages_jobs_t *self, const char *session);
-/* The gateway stops: gives up all jobs. */
+/* Gives up all jobs, because the gateway stops. */
 void packages_jobs_stop(packages_jobs_t *self);
 
 #endif

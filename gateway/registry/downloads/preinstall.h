@@ -28,7 +28,7 @@ void preinstall_look_soon(preinstall_t *self);
 /* Removes what is not used any more. Called once a second; does nothing most
  * times. */
 void preinstall_look(preinstall_t *self);
-/* The gateway stops: gives up all requests. */
+/* Gives up all requests, because the gateway stops. */
 void preinstall_stop(preinstall_t *self);
 
 #endif

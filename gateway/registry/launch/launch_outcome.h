@@ -8,13 +8,14 @@
 #include "gateway/registry/launch/zygote_slot.h"
 #include "kernels/zygote.h"
 
-/* The session's launch has failed, with that reason. */
+/* Reports to the session that its launch has failed, with that reason. */
 void launch_outcome_failed(audit_writer_t *audit, zygote_slot_t *slot,
                            session_entry_t *entry, const char *text);
-/* It has failed because its profile has no zygote, for the slot's reason. */
+/* Reports that it has failed because its profile has no zygote, with the
+ * reason of the slot. */
 void launch_outcome_without_zygote(audit_writer_t *audit, zygote_slot_t *slot,
                                    session_entry_t *entry);
-/* All launches that wait for a zygote fail likewise. */
+/* Fails all launches that wait for a zygote. */
 void launch_outcome_give_up(audit_writer_t *audit, zygote_slot_t *slot);
 /* The zygote that was asked for launches has ended: they are repeated if the
  * next one is expected soon, and fail otherwise. */

@@ -47,7 +47,7 @@ void package_wait_withdraw(package_wait_t *self, const message_t *withdrawal,
 /* The profile has its packages, or cannot have them: its requests go on, in the
  * order in which they came. Those of processes that have ended are dropped. */
 void package_wait_go_on(package_wait_t *self, const profile_t *profile);
-/* All requests go on, because the gateway stops. */
+/* Lets all requests go on, because the gateway stops. */
 void package_wait_stop(package_wait_t *self);
 /* Returns how many requests wait. */
 size_t package_wait_size(const package_wait_t *self);

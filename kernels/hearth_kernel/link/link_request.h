@@ -19,7 +19,7 @@ typedef struct {
 } request_row_t;
 
 void request_row_put(request_row_t *self, link_request_t **request_p);
-/* The first, or NULL. */
+/* Returns the first request, or NULL. */
 link_request_t *request_row_take(request_row_t *self);
 
 #endif
