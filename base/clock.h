@@ -12,8 +12,9 @@ int64_t clock_monotonic_ms(void);
 int64_t clock_monotonic_us(void);
 /* Microseconds since 1970, UTC. */
 int64_t clock_wall_us(void);
-/* Six digits and Z: the one form that every Jupyter client parses. Times
- * outside the years 1970 to 9999 become the nearest one inside. */
+/* Writes a time with six digits and Z: the one form that every Jupyter client
+ * parses. Times outside the years 1970 to 9999 become the nearest one inside.
+ */
 void clock_iso(int64_t wall_us, char ret_text[CLOCK_ISO_SIZE]);
 /* Reads such a text, with any number of digits after the seconds; a zone is
  * passed over. Returns false if it is no time. */

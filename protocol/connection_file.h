@@ -32,7 +32,7 @@ int connection_file_write(const connection_file_t *self, const char *path,
  * members (protocol/jspan_write.h), and ends the object. The text has the key:
  * the caller wipes it. */
 void connection_file_print(const connection_file_t *self, buffer_t *text);
-/* "tcp://127.0.0.1:5000" or "ipc://prefix-1". */
+/* Writes an endpoint: "tcp://127.0.0.1:5000" or "ipc://prefix-1". */
 void connection_file_endpoint(const connection_file_t *self, channel_t channel,
                               char ret_endpoint[CONNECTION_ENDPOINT_SIZE]);
 /* Returns true if only one of the two can be bound: both have a port at the

@@ -38,10 +38,10 @@ void output_list_add_gap(output_list_t *self, long long records,
 /* Ends the list. Returns the array, which the caller owns. */
 json_t *output_list_finish(output_list_t *self);
 
-/* The members of an output that an update of its display changes. */
+/* Returns the members of an output that an update of its display changes. */
 json_t *output_list_form(const json_t *content);
-/* The last output, lent; NULL without one. A stream counts once another output
- * follows it. */
+/* Returns the last output, lent; NULL if there is none. A stream counts once
+ * another output follows it. */
 json_t *output_list_last(const output_list_t *self);
 
 /* Returns a string member, lent; "" if there is none. */

@@ -21,7 +21,7 @@ void redact_destroy(redact_t **self_p);
 
 /* Redacts source, outputs and metadata of a cell; pictures are unchanged. */
 void redact_cell(const redact_t *self, notebook_cell_t *cell);
-/* A value, replaced by a masked one; it may be NULL. */
+/* Replaces a value, which may be NULL, by a masked one. */
 void redact_json(const redact_t *self, json_t **member);
 /* Returns a redacted copy of the text, owned by the caller. */
 char *redact_text(const redact_t *self, const char *text, size_t size,

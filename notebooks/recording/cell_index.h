@@ -52,11 +52,11 @@ void cell_index_clear(cell_index_t *self);
 int cell_index_make(cell_index_t *self, journal_reader_t *reader,
                     fault_t *fault);
 
-/* The cell that the record begins, or that the request made; its index, or -1
- * when there is none. */
+/* Returns the index of the cell that the record begins, or that the request
+ * made; -1 if there is none. */
 long cell_index_at(const cell_index_t *self, uint64_t seq);
 long cell_index_of(const cell_index_t *self, uint64_t request);
-/* Where the display's last form is; NULL when it was shown once. */
+/* Returns where the display's last form is; NULL if it was shown once. */
 const cell_index_display_t *cell_index_display(const cell_index_t *self,
                                                const char *id);
 /* Returns true if the output of the record shows the display's last form: it is

@@ -16,7 +16,8 @@ typedef struct {
     bool is_damaged;
 } summary_t;
 
-/* Also of a damaged journal, as far as it goes. */
+/* Reads the summary of a recording, also of a damaged journal as far as it
+ * goes. */
 int summary_read(const char *journal_folder, const uint8_t *key,
                  summary_t *ret_summary, fault_t *fault);
 

@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The best picture in a bundle (a display's "data"): its bytes. Returns its
- * file name extension, "png", or NULL when there is none that can be read. */
+/* Finds the best picture in a bundle (a display's "data"), with its bytes.
+ * Returns its file name extension, "png", or NULL when there is none that can
+ * be read. */
 const char *terminal_image_find(const json_t *bundle, buffer_t *ret_bytes);
 
 /* Writes it as the first of DIR/1.png, DIR/2.png ... that is not there yet;

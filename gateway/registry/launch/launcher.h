@@ -78,8 +78,8 @@ void launcher_tell(const launcher_t *self, session_entry_t *entry);
 /* Returns their folder, borrowed; NULL if it is not known. */
 const char *launcher_preinstalled(const launcher_t *self,
                                   const profile_t *profile);
-/* The configuration was read again: asks for packages that it names anew, and
- * again for those that could not be had. */
+/* Requests packages that the reloaded configuration names anew, and again
+ * those that could not be had. */
 void launcher_reload(launcher_t *self);
 /* Notes that the session's kernel found its environment changed on disk: renews
  * the zygote that it came from, unless that was done. */

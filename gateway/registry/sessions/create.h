@@ -27,8 +27,8 @@ void create_make(create_t *self, json_t *content, message_t **request_p);
 /* Takes a request once more because its session has ended before the client had
  * it. The pool does not count it as a further one. */
 void create_again(create_t *self, json_t *content, message_t **request_p);
-/* Called when a start is over, or a session was removed: starts sessions for
- * requests that wait, as far as permitted. */
+/* Starts sessions for requests that wait, as far as permitted. Called when a
+ * start is over or a session was removed. */
 void create_next(create_t *self);
 /* Refuses the requests that wait, because the gateway stops. */
 void create_stop(create_t *self);

@@ -128,7 +128,8 @@ bytes_t request_queue_parent(const request_queue_t *self, uint64_t number);
  * none. */
 bytes_t request_queue_last(const request_queue_t *self);
 
-/* The execution_count of the next stored cell; a new kernel begins with 1. */
+/* Returns the execution_count of the next stored cell; a new kernel begins
+ * with 1. */
 int64_t request_queue_next_count(const request_queue_t *self);
 void request_queue_set_next_count(request_queue_t *self, int64_t count);
 /* Sets it to what a reply's metadata says; does nothing if they do not. */
