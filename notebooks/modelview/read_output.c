@@ -140,6 +140,9 @@ static void write_answer(const reading_t *self, const char *ref, buffer_t *out)
         line_cut_number(out, self->first);
         buffer_text(out, " to ");
         line_cut_number(out, self->last);
+    } else if (self->range->from_line > self->total) {
+        buffer_text(out, "no line ");
+        line_cut_number(out, self->range->from_line);
     } else {
         buffer_text(out, "no lines");
     }

@@ -72,6 +72,7 @@ def test_an_image_is_an_image(rpc: Rpc, session: str) -> None:
             "action must be list, read, write, delete, fetch or clone",
         ),
         ({"action": "read", "path": "x", "offset": -1}, "offset must be"),
+        ({"action": "read", "path": "x", "limit": 0}, "limit must be 1 or"),
         (
             {
                 "action": "write",
@@ -89,3 +90,39 @@ def test_files_that_are_refused(
     result = rpc.call("files", session=session, **arguments)
     assert result["isError"]
     assert text in text_of(result)
+
+
+def test_the_ends_of_a_file(rpc: Rpc, session: str) -> None:
+    """A file without a byte is a text, and what lies after the end is no file
+    of other bytes."""
+    code = "open('none', 'w').close(); open('six', 'w').write('hello\\n')"
+    assert not rpc.call("execute", code=code, session=session)["isError"]
+    read = {"session": session, "action": "read"}
+    empty = rpc.call("files", path="none", **read)
+    assert (empty["isError"], text_of(empty)) == (False, "")
+    for offset in (6, 100):
+        beyond = rpc.call("files", path="six", offset=offset, **read)
+        assert beyond["isError"]
+        assert text_of(beyond) == (
+            f"offset {offset} is not below the size: six has 6 bytes"
+        )
+
+
+def test_a_path_as_code_knows_it(rpc: Rpc, session: str) -> None:
+    """/workspace is the current folder of the code."""
+
+    def files(action: str, path: str, **more: Any) -> Any:
+        return rpc.call(
+            "files", session=session, action=action, path=path, **more
+        )
+
+    written = files("write", "/workspace/w/a.txt", content="1")
+    assert text_of(written) == "w/a.txt has 1 bytes now"
+    assert text_of(files("read", "/workspace/w/a.txt")) == "1"
+    assert "w/" in text_of(files("list", "/workspace"))
+    assert "w/a.txt" in text_of(files("list", "/workspace/w/"))
+    for path in ("/workspaces/a", "/etc/passwd", "/workspace/../etc/passwd"):
+        assert files("read", path)["isError"]
+    full = files("delete", "w")
+    assert full["isError"]
+    assert "delete these first" in text_of(full)

@@ -247,7 +247,9 @@ def test_an_endpoint_of_a_session_by_its_name(
             assert taken == {"resourceSubscriptions": [own]}
     nowhere = Rpc(rpc.web, "/mcp/sessions/nobody")
     assert nowhere.result("resources/list")["resources"] == []
-    assert "no session nobody" in text_of(nowhere.call("execute", code="1"))
+    refusal = text_of(nowhere.call("execute", code="1"))
+    assert "no session nobody" in refusal
+    assert "execute without" not in refusal  # no tool here names a session
     rpc.call("session", action="end", session=made["id"])
 
 

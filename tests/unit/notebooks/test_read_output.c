@@ -57,6 +57,12 @@ static void reads_lines_and_matches(void **state)
     buffer_clear(&out);
     assert_int_equal(
         modelview_read_output(outputs, cell, output,
+                              &(modelview_range_t){.from_line = 1001}, &out),
+        0);
+    assert_string_equal((char *) out.data, "out:3.1 no line 1,001 of 1,000");
+    buffer_clear(&out);
+    assert_int_equal(
+        modelview_read_output(outputs, cell, output,
                               &(modelview_range_t){.grep = "line 99\\d"}, &out),
         0);
     assert_int_equal(strncmp((char *) out.data,

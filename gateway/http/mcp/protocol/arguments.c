@@ -94,26 +94,52 @@ static bool check_required(const json_t *schema, const json_t *arguments,
     return true;
 }
 
-bool arguments_check(const json_t *schema, const json_t *arguments,
+/* Some clients send null for each argument that the model left out. */
+static void drop_nulls(json_t *arguments)
+{
+    const char *name;
+    json_t *value;
+    void *next;
+
+    json_object_foreach_safe(arguments, next, name, value)
+    {
+        if (json_is_null(value))
+            json_object_del(arguments, name);
+    }
+}
+
+/* Checks that the argument is known. */
+static bool check_name(const char *name, const json_t *rules, char *text)
+{
+    char names[256] = "none";
+
+    if (json_object_get(rules, name))
+        return true;
+    name_members(rules, names, sizeof names);
+    snprintf(text, ARGUMENTS_TEXT_SIZE,
+             "there is no argument %.60s; there are: %s", name, names);
+    return false;
+}
+
+bool arguments_check(const json_t *schema, json_t *arguments,
                      char ret_text[ARGUMENTS_TEXT_SIZE])
 {
     const json_t *rules = json_object_get(schema, "properties");
     const char *name;
     json_t *value;
 
+    /* First the names: one that is wrong is why another one is missing. */
+    json_object_foreach(arguments, name, value)
+    {
+        if (!check_name(name, rules, ret_text))
+            return false;
+    }
+    drop_nulls(arguments);
     if (!check_required(schema, arguments, ret_text))
         return false;
-    json_object_foreach((json_t *) (uintptr_t) arguments, name, value)
+    json_object_foreach(arguments, name, value)
     {
-        const json_t *rule = json_object_get(rules, name);
-        char names[256] = "none";
-        if (!rule) {
-            name_members(rules, names, sizeof names);
-            snprintf(ret_text, ARGUMENTS_TEXT_SIZE,
-                     "there is no argument %.60s; there are: %s", name, names);
-            return false;
-        }
-        if (!check_value(name, rule, value, ret_text))
+        if (!check_value(name, json_object_get(rules, name), value, ret_text))
             return false;
     }
     return true;

@@ -10,7 +10,7 @@
 
 /* Returns true if the object fits the schema, else writes a sentence that a
  * model can act on. */
-bool arguments_check(const json_t *schema, const json_t *arguments,
+bool arguments_check(const json_t *schema, json_t *arguments,
                      char ret_text[ARGUMENTS_TEXT_SIZE]);
 
 #endif

@@ -118,6 +118,12 @@ bool rpc_message_read(const void *bytes, size_t size,
                             "a message has at most %u bytes", RPC_BODY_MAX);
     ret_message->root = json_loadb(
         bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    if (!ret_message->root
+        && json_error_code(&error) == json_error_null_character)
+        return rpc_flaw_set(ret_flaw, 400, RPC_PARSE_ERROR,
+                            "line %d column %d: a text must not have a NUL "
+                            "(\\u0000); code can make one by \"\\0\"",
+                            error.line, error.column);
     if (!ret_message->root)
         return rpc_flaw_set(ret_flaw, 400, RPC_PARSE_ERROR,
                             "the body is not JSON: line %d column %d: %s",

@@ -10,7 +10,7 @@
 
 json_t *tool_result_block(const void *text, size_t size)
 {
-    json_t *string = json_stringn(text, size);
+    json_t *string = json_stringn(size ? text : "", size);
     cleanup_buffer buffer_t plain = BUFFER_EMPTY;
 
     if (!string) {

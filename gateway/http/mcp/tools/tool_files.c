@@ -150,7 +150,8 @@ static void answer_text(files_t *self)
         end -= bytes->size - kept;
         bytes->size = kept;
     }
-    json_auto_t *text = json_stringn((const char *) bytes->data, bytes->size);
+    json_auto_t *text = json_stringn(
+        bytes->size ? (const char *) bytes->data : "", bytes->size);
     if (!text) {
         tool_result_text(self->call, true,
                          "%.200s is not UTF-8 text (%" PRIu64
@@ -186,7 +187,8 @@ static void answer_read(files_t *self)
     }
 }
 
-static void begin_part(files_t *self)
+/* Returns false if the part begins after the end; the call is then answered. */
+static bool begin_part(files_t *self)
 {
     const json_t *limit = json_object_get(self->call->arguments, "limit");
     uint64_t whole = download_size(self->download), most = READ_USUAL;
@@ -199,11 +201,18 @@ static void begin_part(files_t *self)
         most = IMAGE_MAX;
     self->offset = (uint64_t) json_integer_value(
         json_object_get(self->call->arguments, "offset"));
-    if (self->offset > whole)
-        self->offset = whole;
+    if (self->offset && self->offset >= whole) {
+        tool_result_text(self->call, true,
+                         "offset %" PRIu64 " is not below the size: %.200s has "
+                         "%" PRIu64 " bytes",
+                         self->offset, text_argument(self->call, "path"),
+                         whole);
+        return false;
+    }
     self->size = whole - self->offset < most ? whole - self->offset : most;
     download_seek(self->download, self->offset, self->size);
     self->is_begun = true;
+    return true;
 }
 
 static void on_read(void *owner)
@@ -214,8 +223,8 @@ static void on_read(void *owner)
     if (self->call->is_answered
         || !tool_result_is_ok(self->call, download_answer(self->download)))
         return;
-    if (!self->is_begun)
-        begin_part(self);
+    if (!self->is_begun && !begin_part(self))
+        return;
     size_t before;
     do {
         before = self->bytes.size;
@@ -310,7 +319,12 @@ static void on_deleted(exchange_t *exchange, const json_t *reply)
 {
     mcp_call_t *call = call_of(exchange);
 
-    if (tool_result_is_ok(call, reply))
+    if (strcmp(model_text(reply, "ename"), "FolderNotEmpty") == 0)
+        tool_result_text(call, true,
+                         "%.500s is a folder with files in it: delete these "
+                         "first, or run rm -r by the tool session",
+                         text_argument(call, "path"));
+    else if (tool_result_is_ok(call, reply))
         tool_result_text(call, false, "%.500s is deleted",
                          text_argument(call, "path"));
 }
@@ -353,9 +367,22 @@ static void on_shown(exchange_t *exchange, const json_t *reply)
             exchange, self->id, text_argument(call, "path"), self, on_read);
 }
 
+/* Code knows the workspace by this name, so models write it. */
+static void shorten_path(mcp_call_t *call)
+{
+    static const char workspace[] = "/workspace";
+    const char *path = text_argument(call, "path");
+    const char *rest = path + sizeof workspace - 1;
+
+    if (strncmp(path, workspace, sizeof workspace - 1) == 0
+        && (!*rest || *rest == '/'))
+        json_object_set_new(call->arguments, "path",
+                            json_string(rest + strspn(rest, "/")));
+}
+
 static bool check_order(mcp_call_t *call)
 {
-    static const char *const numbers[] = {"offset", "limit"};
+    const json_t *limit = json_object_get(call->arguments, "limit");
     bool is_fetch = tool_fetch_is_meant(call);
     bool needs_path =
         strcmp(text_argument(call, "action"), "list") != 0 && !is_fetch;
@@ -363,15 +390,12 @@ static bool check_order(mcp_call_t *call)
 
     if (needs_path && !*text_argument(call, "path"))
         flaw = "path is missing";
+    if (json_integer_value(json_object_get(call->arguments, "offset")) < 0)
+        flaw = "offset must be 0 or more";
+    if (limit && json_integer_value(limit) < 1)
+        flaw = "limit must be 1 or more";
     if (flaw) {
         tool_result_text(call, true, "%s", flaw);
-        return false;
-    }
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (json_integer_value(json_object_get(call->arguments, numbers[i]))
-            >= 0)
-            continue;
-        tool_result_text(call, true, "%s must be 0 or more", numbers[i]);
         return false;
     }
     return true;
@@ -381,6 +405,7 @@ void tool_files_run(mcp_call_t *call)
 {
     files_t *self;
 
+    shorten_path(call);
     if (!check_order(call)
         || (tool_fetch_is_meant(call) && !call_permits(call, SCOPE_EXECUTE)))
         return;

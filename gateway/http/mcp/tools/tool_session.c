@@ -34,11 +34,12 @@ void tool_session_ask(mcp_call_t *call, registry_client_reply_fn *fn)
 const json_t *tool_session_of(mcp_call_t *call, const json_t *reply)
 {
     if (strcmp(model_text(reply, "ename"), "UnknownSession") == 0) {
-        tool_result_text(call, true,
-                         "There is no session %.100s. The tool session lists "
-                         "those that live; execute without a session makes a "
-                         "new one.",
-                         tool_session_name(call));
+        tool_result_text(
+            call, true, "There is no session %.100s. %s",
+            tool_session_name(call),
+            call->bound ? "This endpoint is for that session alone."
+                        : "The tool session lists those that live; execute "
+                          "without a session makes a new one.");
         return NULL;
     }
     return tool_result_is_ok(call, reply) ? json_object_get(reply, "session")
@@ -56,10 +57,11 @@ const json_t *tool_session_alive(mcp_call_t *call, const json_t *reply)
         call, true,
         "[-] STATE LOST · session %s · ended %s: %s. Its variables are gone, "
         "its files are kept. Call session with action restart to go on under "
-        "the same id, or execute without a session.",
+        "the same id%s.",
         short_id_write(model_text(session, "id"), id),
         model_text(session, "ended"),
         *model_text(session, "detail") ? model_text(session, "detail")
-                                       : model_text(session, "reason"));
+                                       : model_text(session, "reason"),
+        call->bound ? "" : ", or execute without a session");
     return NULL;
 }

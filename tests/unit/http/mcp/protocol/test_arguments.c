@@ -19,12 +19,16 @@ static void names_the_mistake(void **state)
         {"{\"code\":\"x\",\"n\":1,\"s\":1.5,\"b\":true,\"e\":\"b\"}", NULL},
         {"{\"code\":\"x\",\"s\":1}", NULL},
         {"{}", "code is missing"},
-        {"{\"code\":null}", "code must be of type string"},
+        {"{\"code\":null}", "code is missing"},
+        {"{\"code\":\"x\",\"n\":null,\"e\":null}", NULL},
+        {"{\"code\":7}", "code must be of type string"},
         {"{\"code\":\"x\",\"n\":1.5}", "n must be of type integer"},
         {"{\"code\":\"x\",\"s\":\"1\"}", "s must be of type number"},
         {"{\"code\":\"x\",\"b\":0}", "b must be of type boolean"},
         {"{\"code\":\"x\",\"e\":\"d\"}", "e must be a, b or c"},
         {"{\"code\":\"x\",\"time\":1}",
+         "there is no argument time; there are: code, n, s, b, e"},
+        {"{\"time\":null}",
          "there is no argument time; there are: code, n, s, b, e"},
     };
     json_auto_t *schema = json_loads(schema_text, 0, NULL);
@@ -37,6 +41,8 @@ static void names_the_mistake(void **state)
         assert_int_equal(fits, cases[i].flaw == NULL);
         if (!fits)
             assert_string_equal(text, cases[i].flaw);
+        else
+            assert_false(json_is_null(json_object_get(arguments, "n")));
     }
 }
 

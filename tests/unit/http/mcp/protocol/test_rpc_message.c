@@ -90,6 +90,18 @@ static void gives_each_flaw_its_code(void **state)
     }
 }
 
+/* It is JSON, and the sentence says what to do. */
+static void names_a_nul(void **state)
+{
+    static const char text[] = "{\"params\":\"a\\u0000b\"}";
+    cleanup_rpc_message rpc_message_t message = {0};
+    cleanup_rpc_flaw rpc_flaw_t flaw = {0};
+
+    (void) state;
+    assert_false(rpc_message_read(text, strlen(text), &message, &flaw));
+    assert_non_null(strstr(flaw.text, "a text must not have a NUL (\\u0000)"));
+}
+
 static void limits_ids_methods_and_sizes(void **state)
 {
     char text[1024], long_text[RPC_ID_MAX + 2];
@@ -167,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distinguishes_kinds_of_messages),
         cmocka_unit_test(gives_each_flaw_its_code),
+        cmocka_unit_test(names_a_nul),
         cmocka_unit_test(limits_ids_methods_and_sizes),
         cmocka_unit_test(answers_with_the_id),
         cmocka_unit_test(cleans_sentences),
