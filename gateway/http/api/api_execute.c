@@ -213,7 +213,7 @@ static void on_ready(exchange_t *exchange, const json_t *session)
         exchange_fail(exchange, 500, "%s", fault.text);
         return;
     }
-    client_key_id(exchange, kernel, wish.key, id);
+    client_key_id(exchange, CLIENT_KEY_REST, kernel, wish.key, id);
     if (!answer_known(exchange, runs, id, wish.code))
         send_order(exchange, runs, id, &wish);
 }

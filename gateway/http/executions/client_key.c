@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-#define PURPOSE "hearth http key 1"
-
 /* Each part ends with a NUL, so that no two of them give the same bytes. */
 static void add(crypto_generichash_state *state, const char *part)
 {
@@ -45,8 +43,9 @@ void client_key_digest(const exchange_t *exchange, const char *purpose,
               key, ret_digest);
 }
 
-void client_key_id(const exchange_t *exchange, const char *session,
-                   const char *key, char ret_id[EXECUTION_ID_SIZE])
+void client_key_id(const exchange_t *exchange, const char *purpose,
+                   const char *session, const char *key,
+                   char ret_id[EXECUTION_ID_SIZE])
 {
     uint8_t digest[CLIENT_KEY_DIGEST_SIZE];
 
@@ -54,7 +53,7 @@ void client_key_id(const exchange_t *exchange, const char *session,
         execution_request_id(ret_id);
         return;
     }
-    client_key_digest(exchange, PURPOSE, session, key, digest);
+    client_key_digest(exchange, purpose, session, key, digest);
     uuid_write(digest, 8, ret_id);
 }
 
@@ -71,7 +70,7 @@ static bool bind_for(const http_t *http, const char *who, json_t *body)
         return false;
     /* The session has its keys for itself, so its id is no part of them: the
      * path may have its name. */
-    digest_of(http, PURPOSE, who, "", json_string_value(key), digest);
+    digest_of(http, CLIENT_KEY_REST, who, "", json_string_value(key), digest);
     uuid_write(digest, 8, id);
     json_object_set_new(body, "key", json_string(id));
     return true;

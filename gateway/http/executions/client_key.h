@@ -9,6 +9,7 @@
 
 #define CLIENT_KEY_MAX         255 /* bytes */
 #define CLIENT_KEY_DIGEST_SIZE 16
+#define CLIENT_KEY_REST        "hearth http key 1" /* its purpose */
 
 /* Makes a digest of the exchange's token, the session's id and the key. It is
  * the same after a restart of the gateway. `purpose` names the interface: a key
@@ -16,10 +17,11 @@
 void client_key_digest(const exchange_t *exchange, const char *purpose,
                        const char *session, const char *key,
                        uint8_t ret_digest[CLIENT_KEY_DIGEST_SIZE]);
-/* Writes the id of a run over REST in the session with that whole id: one of
- * the digest, or a random one if the key is NULL. */
-void client_key_id(const exchange_t *exchange, const char *session,
-                   const char *key, char ret_id[EXECUTION_ID_SIZE]);
+/* Writes the id of a run in the session with that whole id: one of the digest,
+ * or a random one if the key is NULL. */
+void client_key_id(const exchange_t *exchange, const char *purpose,
+                   const char *session, const char *key,
+                   char ret_id[EXECUTION_ID_SIZE]);
 /* Replaces the key in a body by a text of its digest. A key that no client may
  * have stays, for the receiver that refuses it. */
 void client_key_bind(const exchange_t *exchange, json_t *body);

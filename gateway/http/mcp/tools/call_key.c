@@ -38,12 +38,5 @@ void call_key_digest(const mcp_call_t *call, const char *session,
 void call_key_id(const mcp_call_t *call, const char *session,
                  char ret_id[EXECUTION_ID_SIZE])
 {
-    uint8_t digest[CLIENT_KEY_DIGEST_SIZE];
-
-    if (!call_key(call)) {
-        execution_request_id(ret_id);
-        return;
-    }
-    call_key_digest(call, session, digest);
-    uuid_write(digest, 8, ret_id);
+    client_key_id(call->exchange, PURPOSE, session, call_key(call), ret_id);
 }
