@@ -154,7 +154,11 @@ void frame_encode(const frame_t *frame, buffer_t *out)
     for (size_t i = 0; i < frame->buffer_count; i++)
         at = put32(at, (uint32_t) frame->buffers[i].size);
     at = put_part(at, &frame->metadata);
-    at = put_part(at, &frame->content);
+    if (frame->content.bytes)
+        at = put_part(at, &frame->content);
+    else
+        for (size_t i = 0; i < frame->piece_count; i++)
+            at = put_part(at, &frame->pieces[i]);
     for (size_t i = 0; i < frame->buffer_count; i++)
         at = put_part(at, &frame->buffers[i]);
     *at = '\0';

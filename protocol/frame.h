@@ -70,6 +70,10 @@ typedef struct {
     uint64_t request; /* requests: their number; events: the cause, or 0 */
     bytes_t metadata; /* JSON object or empty */
     bytes_t content;  /* JSON object or empty */
+    /* The content in pieces, for frame_encode, if `content.bytes` is NULL;
+     * `content.size` is their sum. */
+    const bytes_t *pieces;
+    size_t piece_count;
     const bytes_t *buffers;
     size_t buffer_count;
 } frame_t;

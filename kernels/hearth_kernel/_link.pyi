@@ -16,7 +16,7 @@ def flush() -> None: ...
 def emit(
     type: int,
     request: int,
-    content: bytes,
+    content: list[bytes],
     metadata: bytes = ...,
     buffers: Optional[list[bytes]] = ...,
     hold: bool = ...,

@@ -152,7 +152,22 @@ static PyObject *flush(PyObject *module, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
-/* Fills `parts` from a list of bytes objects; -1 with an exception set. */
+/* Fills `parts` from a list of bytes objects. Returns false if it raised an
+ * exception. */
+static bool read_list(PyObject *list, Py_ssize_t count, bytes_t *parts)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        char *data;
+        Py_ssize_t size;
+
+        if (PyBytes_AsStringAndSize(PyList_GetItem(list, i), &data, &size) < 0)
+            return false;
+        parts[i] = (bytes_t){data, (size_t) size};
+    }
+    return true;
+}
+
+/* Returns how many buffers there are; -1 if it raised an exception. */
 static Py_ssize_t read_buffers(PyObject *list, bytes_t *parts)
 {
     Py_ssize_t count;
@@ -163,14 +178,18 @@ static Py_ssize_t read_buffers(PyObject *list, bytes_t *parts)
     if (count > FRAME_BUFFERS_MAX)
         PyErr_Format(PyExc_ValueError, "more than %d buffers",
                      FRAME_BUFFERS_MAX);
-    for (Py_ssize_t i = 0; i < count && !PyErr_Occurred(); i++) {
-        char *data;
-        Py_ssize_t size;
+    else if (read_list(list, count, parts))
+        return count;
+    return -1;
+}
 
-        if (PyBytes_AsStringAndSize(PyList_GetItem(list, i), &data, &size) == 0)
-            parts[i] = (bytes_t){data, (size_t) size};
-    }
-    return PyErr_Occurred() ? -1 : count;
+static bool is_too_deep(const bytes_t *pieces, size_t count)
+{
+    text_depth_t depth = {0};
+
+    for (size_t i = 0; i < count; i++)
+        text_depth_add(&depth, pieces[i]);
+    return depth.deepest > JSON_DEPTH_MAX;
 }
 
 /* Raises an exception for a frame that the gateway would refuse: a refused
@@ -187,10 +206,8 @@ static bool check_limits(const frame_t *frame)
                      size);
         return false;
     }
-    if (text_json_depth(frame->content.bytes, frame->content.size)
-            > JSON_DEPTH_MAX
-        || text_json_depth(frame->metadata.bytes, frame->metadata.size)
-               > JSON_DEPTH_MAX) {
+    if (is_too_deep(frame->pieces, frame->piece_count)
+        || is_too_deep(&frame->metadata, 1)) {
         PyErr_Format(PyExc_ValueError, "JSON nests deeper than %d",
                      JSON_DEPTH_MAX);
         return false;
@@ -202,27 +219,35 @@ static PyObject *emit(PyObject *module, PyObject *args)
 {
     unsigned short type;
     unsigned long long request;
-    const char *content, *metadata = "";
-    Py_ssize_t content_size, metadata_size = 0;
-    PyObject *buffers = NULL;
+    const char *metadata = "";
+    Py_ssize_t metadata_size = 0;
+    PyObject *content, *buffers = NULL;
     int hold = 0, r;
+    cleanup_free bytes_t *pieces = NULL;
     bytes_t parts[FRAME_BUFFERS_MAX] = {{NULL, 0}};
-    Py_ssize_t count;
+    Py_ssize_t piece_count, count;
     frame_t frame;
 
     (void) module;
     if (!is_started()
-        || !PyArg_ParseTuple(args, "HKy#|y#Op:emit", &type, &request, &content,
-                             &content_size, &metadata, &metadata_size, &buffers,
-                             &hold)
+        || !PyArg_ParseTuple(args, "HKO!|y#Op:emit", &type, &request,
+                             &PyList_Type, &content, &metadata, &metadata_size,
+                             &buffers, &hold)
+        || (piece_count = PyList_Size(content)) < 0
         || (count = read_buffers(buffers, parts)) < 0)
+        return NULL;
+    pieces = mem_new((size_t) (piece_count + 1) * sizeof *pieces);
+    if (!read_list(content, piece_count, pieces))
         return NULL;
     frame = (frame_t){.type = type,
                       .request = request,
                       .metadata = {metadata, (size_t) metadata_size},
-                      .content = {content, (size_t) content_size},
+                      .pieces = pieces,
+                      .piece_count = (size_t) piece_count,
                       .buffers = parts,
                       .buffer_count = (size_t) count};
+    for (size_t i = 0; i < frame.piece_count; i++)
+        frame.content.size += pieces[i].size;
     if (!check_limits(&frame))
         return NULL;
     while ((r = link_emit(the_link, &frame, hold)) == -EAGAIN)

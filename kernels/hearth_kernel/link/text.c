@@ -41,46 +41,52 @@ void text_decode(text_decoder_t *self, const uint8_t *bytes, size_t size,
     }
 }
 
-/* Returns the index after the string that begins at `start`. */
-static size_t skip_string(const char *json, size_t start, size_t size)
+/* Returns the index after the end of the string that goes on at `from`, or the
+ * end of the piece. */
+static size_t skip_string(text_depth_t *self, const char *json, size_t from,
+                          size_t size)
 {
-    size_t i = start + 1;
+    size_t i = from + self->is_escaped;
 
-    while (i < size) {
-        const char *quote = memchr(json + i, '"', size - i);
+    self->is_escaped = false;
+    for (;;) {
+        const char *quote = i < size ? memchr(json + i, '"', size - i) : NULL;
         size_t at = quote ? (size_t) (quote - json) : size;
         size_t slashes = 0;
 
-        if (!quote)
-            return size;
-        while (at - slashes > start + 1 && json[at - slashes - 1] == '\\')
+        while (at - slashes > i && json[at - slashes - 1] == '\\')
             slashes++;
+        if (!quote) {
+            self->is_escaped = slashes % 2 == 1;
+            return size;
+        }
         i = at + 1;
         if (slashes % 2 == 0)
             break;
     }
+    self->is_in_string = false;
     return i;
 }
 
-unsigned text_json_depth(const char *json, size_t size)
+void text_depth_add(text_depth_t *self, bytes_t piece)
 {
-    unsigned depth = 0, deepest = 0;
+    const char *json = piece.bytes;
     size_t i = 0;
 
-    while (i < size) {
+    while (i < piece.size) {
         char c = json[i];
 
-        if (c == '"') {
-            i = skip_string(json, i, size);
+        if (self->is_in_string) {
+            i = skip_string(self, json, i, piece.size);
             continue;
         }
+        self->is_in_string = c == '"';
         if (c == '[' || c == '{')
-            depth++;
+            self->depth++;
         else if (c == ']' || c == '}')
-            depth--;
-        if (depth > deepest)
-            deepest = depth;
+            self->depth--;
+        if (self->depth > self->deepest)
+            self->deepest = self->depth;
         i++;
     }
-    return deepest;
 }

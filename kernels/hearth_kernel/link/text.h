@@ -1,9 +1,10 @@
-/* Converts bytes of unknown origin into UTF-8 for stream events. All state is
- * in the arguments. */
+/* Converts bytes of unknown origin into UTF-8 for stream events, and looks how
+ * deep JSON is nested. All state is in the arguments. */
 #ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_TEXT_H
 #define HEARTH_KERNELS_HEARTH_KERNEL_LINK_TEXT_H
 
 #include "base/buffer.h"
+#include "base/bytes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +21,14 @@ typedef struct {
 void text_decode(text_decoder_t *self, const uint8_t *bytes, size_t size,
                  buffer_t *out);
 
-/* Returns the nesting depth of arrays and objects in valid JSON. */
-unsigned text_json_depth(const char *json, size_t size);
+/* How deep arrays and objects are nested in valid JSON, which comes in pieces.
+ * All zero at the beginning. */
+typedef struct {
+    unsigned depth, deepest; /* here; and the most so far */
+    bool is_in_string;
+    bool is_escaped; /* the last byte was a backslash that escapes */
+} text_depth_t;
+
+void text_depth_add(text_depth_t *self, bytes_t piece);
 
 #endif

@@ -132,6 +132,30 @@ def test_large_output_arrives_whole(kernel):
     assert len(events[0].content["data"]["image/png"]) == 20_000_000
 
 
+def test_large_output_beside_quotes_and_brackets(kernel):
+    text = 'a "quoted\\\\ [{ part\\\\'
+    events = kernel.run(
+        f"display({{'text/plain': {text!r}, 'image/png': 'A' * 100_000,"
+        " 'image/jpeg': 'B' * 100_000}, raw=True)"
+    )
+    assert kinds(events) == ["DISPLAY", "REPLY"]
+    assert events[0].content["data"] == {
+        "text/plain": text,
+        "image/png": "A" * 100_000,
+        "image/jpeg": "B" * 100_000,
+    }
+
+
+def test_large_output_nests_no_deeper_than_others(kernel):
+    events = kernel.run(
+        "deep = []\nfor _ in range(200): deep = [deep]\n"
+        "display({'application/json': deep, 'image/png': 'A' * 100_000},"
+        " raw=True)"
+    )
+    assert kinds(events) == ["ERROR", "REPLY"]
+    assert events[0].content["ename"] == "ValueError"
+
+
 def test_shutdown_runs_exit_handlers(kernel):
     kernel.run("import atexit; atexit.register(print, 'bye')")
     request = kernel.send("SHUTDOWN", {"restart": False})
