@@ -52,7 +52,16 @@ def test_a_session_replays_without_a_difference(
     wait_for(lambda: not replays(gateway), "the session is ended")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        # Each of its replays trains the models again, which takes long.
+        pytest.param(kind, marks=pytest.mark.deep)
+        if kind == "training"
+        else kind
+        for kind in KINDS
+    ],
+)
 def test_every_kind_replays_and_a_change_is_found(
     gateway: Gateway, session: Session, tmp_path: Path, kind: str
 ) -> None:
