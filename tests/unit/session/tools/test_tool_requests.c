@@ -150,7 +150,7 @@ static void an_offer_that_cannot_be_is_refused(void **state)
     assert_int_equal(tool_providers_size(self->tools.providers), 1);
 }
 
-static void serve_as_gateway(session_t *self, session_tools_order_t order,
+static void serve_as_gateway(session_t *self, session_tools_request_t order,
                              const char *provider)
 {
     order.is_gateways = true;
@@ -169,8 +169,8 @@ static void the_names_of_tool_servers_are_the_gateways(void **state)
     assert_null(tool_providers_of(self->tools.providers, "t"));
     serve_as_gateway(
         self,
-        (session_tools_order_t){.kind = TOOLS_REGISTER,
-                                .text = as_text("[{\"name\":\"t\"}]")},
+        (session_tools_request_t){.kind = TOOLS_REGISTER,
+                                  .text = as_text("[{\"name\":\"t\"}]")},
         TOOL_SERVER_PREFIX "s");
     DID("audit tools registered by token=1; ANSWERED 0 ok");
     assert_string_equal(tool_providers_of(self->tools.providers, "t"),
@@ -375,8 +375,8 @@ static void a_tool_server_that_ends_fails_what_it_was_given(void **state)
     tool_calls_note_given(self->tools.calls, TOOL_SERVER_PREFIX "s", "x", 0);
     add_call_of(self, 6, TOOL_SERVER_PREFIX "s");
     serve_as_gateway(self,
-                     (session_tools_order_t){.kind = TOOLS_LEAVE,
-                                             .text = as_text("it has ended")},
+                     (session_tools_request_t){.kind = TOOLS_LEAVE,
+                                               .text = as_text("it has ended")},
                      TOOL_SERVER_PREFIX "s");
     DID("audit tool_call provider_left by gateway");
     assert_non_null(strstr(deeds_content("journal tool_result"),
