@@ -118,6 +118,19 @@ static json_t *sorted_names(json_t *names)
     return list;
 }
 
+static void add_names(json_t *names, const json_t *list)
+{
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        if (json_is_string(item))
+            (void) json_object_set_new(names, json_string_value(item),
+                                       json_true());
+    }
+}
+
 kernel_loss_t kernel_losses_foresee(const kernel_losses_t *self,
                                     int64_t wall_us, const char *detail,
                                     bool is_in_cell)
@@ -125,11 +138,17 @@ kernel_loss_t kernel_losses_foresee(const kernel_losses_t *self,
     cleanup_free char *place = is_in_cell && self->cell > 0
                                    ? mem_format(", in cell %lld", self->cell)
                                    : mem_text("");
+    json_auto_t *names = json_object();
 
+    (void) json_object_update(names, self->names);
+    if (self->is_reviving)
+        add_names(names, self->loss.names);
     return (kernel_loss_t){.wall_us = wall_us,
                            .cause = mem_format("%s%s", detail, place),
-                           .names = sorted_names(self->names),
-                           .is_unread = self->is_unread};
+                           .names = sorted_names(names),
+                           .is_unread =
+                               self->is_unread
+                               || (self->is_reviving && self->loss.is_unread)};
 }
 
 /* A later kernel may have made the variables of the last loss again. */
@@ -170,25 +189,46 @@ static void on_end(kernel_losses_t *self, const journal_record_t *record)
     self->is_reviving = false;
 }
 
-/* A revival has run the cells again; what it names as missing is lost, and
- * without such names nothing is. */
+/* Returns those of the loss, and of `missing`, that the kernel does not have;
+ * the caller owns them. */
+static json_t *names_not_back(const kernel_losses_t *self,
+                              const json_t *missing)
+{
+    json_auto_t *names = json_object();
+    const char *name;
+    json_t *value;
+
+    add_names(names, self->loss.names);
+    add_names(names, missing);
+    json_object_foreach(self->names, name, value)
+    {
+        (void) json_object_del(names, name);
+    }
+    return sorted_names(names);
+}
+
+/* A revival has run the cells again. It does not know the variables of cells
+ * that the recording does not have any more, and its report is short. */
 static void on_revived(kernel_losses_t *self, const journal_record_t *record)
 {
     json_auto_t *content = parse(record->content);
     json_t *missing =
         json_object_get(json_object_get(content, "variables"), "missing");
     bool was_reviving = self->is_reviving;
+    json_t *names;
 
     self->is_reviving = false;
     if (!was_reviving || !self->loss.seq || !json_is_array(missing))
         return;
-    if (!json_array_size(missing)) {
+    names = names_not_back(self, missing);
+    if (!json_array_size(names) && !self->loss.is_unread) {
+        json_decref(names);
         kernel_loss_clear(&self->loss);
         return;
     }
     self->loss.fresh_seq = record->seq;
     json_decref(self->loss.names);
-    self->loss.names = json_incref(missing);
+    self->loss.names = names;
 }
 
 static void on_ready(kernel_losses_t *self, const journal_record_t *record)

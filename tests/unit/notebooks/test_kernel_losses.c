@@ -198,11 +198,13 @@ static void does_not_name_variables_restored_by_a_revival(void **state)
     add_state(&losses, "gone", "{\"detail\":\"idle\"}");
     add_state(&losses, "reviving", "{}");
     add_state(&losses, "ready", "{}");
+    add_cell(&losses, 2, "{\"name\":\"df\"},{\"name\":\"model\"}");
     add_state(&losses, "revived", "{\"variables\":{\"missing\":[]}}");
     assert_int_equal(losses.loss.seq, 0);
     add_state(&losses, "gone", "{\"detail\":\"idle\"}");
     add_state(&losses, "reviving", "{}");
     add_state(&losses, "ready", "{}");
+    add_cell(&losses, 3, "{\"name\":\"df\"}");
     add_state(&losses, "revived", "{\"variables\":{\"missing\":[\"model\"]}}");
     assert_int_equal(losses.loss.fresh_seq, seq);
     assert_names(&losses, "[\"model\"]");
@@ -224,6 +226,59 @@ static void reports_a_revival_that_runs_no_cell(void **state)
     add(&losses, JOURNAL_REQUEST, "execute_request", "{}", "{}");
     assert_int_equal(losses.loss.fresh_seq, seq);
     assert_names(&losses, "[\"df\"]");
+}
+
+/* Its report is short, and says nothing of cells that the recording has lost.
+ */
+static void names_variables_that_a_revival_does_not_know(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+
+    (void) state;
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 1, "{\"name\":\"old\"},{\"name\":\"df\"}");
+    add_state(&losses, "gone", "{\"detail\":\"idle\"}");
+    add_state(&losses, "reviving", "{}");
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 2, "{\"name\":\"df\"}");
+    add_state(&losses, "revived", "{\"variables\":{\"missing\":[]}}");
+    assert_int_equal(losses.loss.fresh_seq, seq);
+    assert_names(&losses, "[\"old\"]");
+}
+
+static void a_revival_of_a_damaged_recording_ends_no_loss(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+
+    (void) state;
+    add_state(&losses, "ready", "{}");
+    kernel_losses_miss(&losses);
+    add_cell(&losses, 1, "{\"name\":\"df\"}");
+    add_state(&losses, "gone", "{\"detail\":\"idle\"}");
+    add_state(&losses, "reviving", "{}");
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 2, "{\"name\":\"df\"}");
+    add_state(&losses, "revived", "{\"variables\":{\"missing\":[]}}");
+    assert_int_equal(losses.loss.fresh_seq, seq);
+    assert_true(losses.loss.is_unread);
+    assert_names(&losses, "[]");
+}
+
+/* A client may have got it that they are being revived. */
+static void what_was_not_back_is_in_the_loss_of_a_revival(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+
+    (void) state;
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 1, "{\"name\":\"df\"},{\"name\":\"model\"}");
+    add_state(&losses, "gone", "{\"detail\":\"idle\"}");
+    add_state(&losses, "reviving", "{}");
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 2, "{\"name\":\"df\"}");
+    add_state(&losses, "restart", "{\"detail\":\"limit\"}");
+    assert_string_equal(losses.loss.cause, "limit");
+    assert_names(&losses, "[\"df\",\"model\"]");
 }
 
 static void a_kernel_that_dies_in_a_revival_is_another_loss(void **state)
@@ -276,6 +331,12 @@ int main(void)
         cmocka_unit_test_setup(does_not_name_variables_restored_by_a_revival,
                                begin),
         cmocka_unit_test_setup(reports_a_revival_that_runs_no_cell, begin),
+        cmocka_unit_test_setup(names_variables_that_a_revival_does_not_know,
+                               begin),
+        cmocka_unit_test_setup(a_revival_of_a_damaged_recording_ends_no_loss,
+                               begin),
+        cmocka_unit_test_setup(what_was_not_back_is_in_the_loss_of_a_revival,
+                               begin),
         cmocka_unit_test_setup(a_kernel_that_dies_in_a_revival_is_another_loss,
                                begin),
         cmocka_unit_test_setup(outlives_records_of_any_form, begin),
