@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -32,10 +33,29 @@ static bool is_connection(const char *path, int fd)
            && getpeername(fd, &peer.any, &peer_size) == 0;
 }
 
+static ino_t inode_of(int fd)
+{
+    struct stat status;
+
+    return fstat(fd, &status) == 0 ? status.st_ino : 0;
+}
+
 void peers_clear(peers_t *self)
 {
     free(self->peers);
     *self = (peers_t){0};
+}
+
+/* Returns the place of that descriptor, which is added if there is none. */
+static peer_t *place_of(peers_t *self, int fd)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (self->peers[i].fd == fd)
+            return &self->peers[i];
+    self->peers =
+        mem_resize(self->peers, (self->count + 1) * sizeof *self->peers);
+    self->peers[self->count] = (peer_t){.fd = fd};
+    return &self->peers[self->count++];
 }
 
 /* Returns the message's connection, which is noted if it is new; NULL if the
@@ -43,16 +63,12 @@ void peers_clear(peers_t *self)
 static peer_t *note(peers_t *self, zmq_msg_t *message)
 {
     int fd = zmq_msg_get(message, ZMQ_SRCFD);
+    peer_t *peer = fd < 0 ? NULL : place_of(self, fd);
+    ino_t inode = inode_of(fd);
 
-    for (size_t i = 0; i < self->count; i++)
-        if (self->peers[i].fd == fd)
-            return &self->peers[i];
-    if (fd < 0)
-        return NULL;
-    self->peers =
-        mem_resize(self->peers, (self->count + 1) * sizeof *self->peers);
-    self->peers[self->count] = (peer_t){.fd = fd};
-    return &self->peers[self->count++];
+    if (peer && peer->inode != inode)
+        *peer = (peer_t){.fd = fd, .inode = inode};
+    return peer;
 }
 
 bool peers_take(peers_t *self, void *socket, zmsg_t *frames)
@@ -79,7 +95,8 @@ static void forget_ended(peers_t *self, const char *path)
     for (size_t i = 0; i < self->count; i++) {
         cleanup_fd int fd = dup(self->peers[i].fd);
 
-        if (fd >= 0 && is_connection(path, fd))
+        if (fd >= 0 && inode_of(fd) == self->peers[i].inode
+            && is_connection(path, fd))
             self->peers[kept++] = self->peers[i];
     }
     self->count = kept;

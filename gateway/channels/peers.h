@@ -8,9 +8,11 @@
 #include <czmq.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 typedef struct {
     int fd;                 /* libzmq's; may be closed by now */
+    ino_t inode;            /* of the connection: another may have `fd` now */
     unsigned subscriptions; /* that it has sent and not ended */
 } peer_t;
 
