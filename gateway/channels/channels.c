@@ -281,8 +281,7 @@ static void take_subscription(channels_t *self, zmq_msg_t *frame)
 
     if (size == 0 || data[0] > 1)
         return; /* not a subscription: any program can send anything */
-    peers_subscribe(&self->peers[CHANNEL_IOPUB], frame, data[0] == 1,
-                    self->bindings[CHANNEL_IOPUB].path);
+    peers_subscribe(&self->peers[CHANNEL_IOPUB], frame, data[0] == 1);
     if (self->greet)
         self->greet(self->greet_arg, data[0] == 1,
                     (bytes_t){data + 1, size - 1});
@@ -349,9 +348,10 @@ void channels_resume(channels_t *self)
             zmq_reader_touch(self->readers[i]);
 }
 
-unsigned channels_subscribers(const channels_t *self)
+unsigned channels_subscribers(channels_t *self)
 {
-    return peers_subscribers(&self->peers[CHANNEL_IOPUB]);
+    return peers_subscribers(&self->peers[CHANNEL_IOPUB],
+                             self->bindings[CHANNEL_IOPUB].path);
 }
 
 gate_port_t *channels_port(const channels_t *self, channel_t channel)

@@ -73,7 +73,7 @@ void channels_greet(channels_t *self, channels_greet_t *greet, void *arg);
 /* Reads the subscriptions that wait. */
 void channels_take_subscriptions(channels_t *self);
 /* Returns how many connections to iopub have a subscription. */
-unsigned channels_subscribers(const channels_t *self);
+unsigned channels_subscribers(channels_t *self);
 
 /* Disconnects every peer of the channel that has not taken its messages;
  * returns how many. Such a peer connects again. */

@@ -100,27 +100,30 @@ static void forget_ended(peers_t *self, const char *path)
             self->peers[kept++] = self->peers[i];
     }
     self->count = kept;
+    self->has_ended = false;
 }
 
 /* A connection's end ends its subscriptions: libzmq closes the descriptor, and
- * then reports each of them without one. */
-void peers_subscribe(peers_t *self, zmq_msg_t *message, bool is_new,
-                     const char *path)
+ * then reports each of them without one. There may be many: the connections
+ * are looked at once for all, when they are counted. */
+void peers_subscribe(peers_t *self, zmq_msg_t *message, bool is_new)
 {
     peer_t *peer = note(self, message);
 
     if (!peer)
-        forget_ended(self, path);
+        self->has_ended = true;
     else if (is_new)
         peer->subscriptions++;
     else if (peer->subscriptions)
         peer->subscriptions--;
 }
 
-unsigned peers_subscribers(const peers_t *self)
+unsigned peers_subscribers(peers_t *self, const char *path)
 {
     unsigned count = 0;
 
+    if (self->has_ended)
+        forget_ended(self, path);
     for (size_t i = 0; i < self->count; i++)
         count += self->peers[i].subscriptions > 0;
     return count;

@@ -20,19 +20,19 @@ typedef struct {
 typedef struct {
     peer_t *peers; /* owned; each descriptor once */
     size_t count;
+    bool has_ended; /* some of them, maybe */
 } peers_t;
 
 void peers_clear(peers_t *self);
 /* Takes one frame to the end of `frames`, and notes its connection unless
  * `self` is NULL. Returns true if the message has more frames. */
 bool peers_take(peers_t *self, void *socket, zmsg_t *frames);
-/* Notes a new subscription or the end of one, which an XPUB socket at `path`
- * reports. */
-void peers_subscribe(peers_t *self, zmq_msg_t *message, bool is_new,
-                     const char *path);
-/* Returns how many connections have a subscription. What a peer sends changes
- * only whether its own connection counts. */
-unsigned peers_subscribers(const peers_t *self);
+/* Notes a new subscription or the end of one, which an XPUB socket reports. */
+void peers_subscribe(peers_t *self, zmq_msg_t *message, bool is_new);
+/* Returns how many connections of the Unix socket at `path` have a
+ * subscription. What a peer sends changes only whether its own connection
+ * counts. */
+unsigned peers_subscribers(peers_t *self, const char *path);
 /* Shuts down every noted connection of the Unix socket at `path` that has not
  * taken what was written to it; returns how many. */
 unsigned peers_disconnect_slow(peers_t *self, const char *path);

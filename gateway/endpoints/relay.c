@@ -266,6 +266,7 @@ static int on_iopub(zloop_t *loop, zsock_t *socket, void *arg)
     (void) loop;
     (void) socket;
     channels_take_subscriptions(self->channels);
+    endpoint_note(self); /* of all subscriptions that have ended */
     return 0;
 }
 
@@ -296,9 +297,10 @@ static void on_subscription(void *arg, bool is_new, bytes_t topic)
 {
     endpoint_t *self = arg;
 
-    if (is_new)
+    if (is_new) {
         welcome(self, topic);
-    endpoint_note(self);
+        endpoint_note(self);
+    }
     if (!self->is_open)
         self->home->ops->soon(self->home->arg);
 }

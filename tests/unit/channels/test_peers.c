@@ -74,7 +74,7 @@ static void take(server_t *self)
     zmq_msg_init(&message);
     assert_int_equal(zmq_msg_recv(&message, zsock_resolve(self->socket), 0), 1);
     is_new = *(const char *) zmq_msg_data(&message) == 1;
-    peers_subscribe(&self->peers, &message, is_new, self->path);
+    peers_subscribe(&self->peers, &message, is_new);
     zmq_msg_close(&message);
 }
 
@@ -107,7 +107,7 @@ static void a_connection_has_no_subscriptions_of_the_one_before(void **state)
         int client = connect_to(self), fd;
 
         subscribe(self, client);
-        assert_int_equal(peers_subscribers(&self->peers), 1);
+        assert_int_equal(peers_subscribers(&self->peers, self->path), 1);
         fd = self->peers.peers[0].fd;
         close(client);
         while (has_connection(self, fd))
@@ -115,12 +115,12 @@ static void a_connection_has_no_subscriptions_of_the_one_before(void **state)
         client = connect_to(self);
         is_reused = has_connection(self, fd);
         take(self);
-        assert_int_equal(peers_subscribers(&self->peers), 0);
+        assert_int_equal(peers_subscribers(&self->peers, self->path), 0);
         subscribe(self, client);
-        assert_int_equal(peers_subscribers(&self->peers), 1);
+        assert_int_equal(peers_subscribers(&self->peers, self->path), 1);
         close(client);
         take(self);
-        assert_int_equal(peers_subscribers(&self->peers), 0);
+        assert_int_equal(peers_subscribers(&self->peers, self->path), 0);
     }
     assert_true(is_reused);
 }
