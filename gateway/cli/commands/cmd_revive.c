@@ -143,13 +143,28 @@ static int run_cells(revive_t *self, const arguments_t *arguments,
                       fault);
 }
 
+/* Gives the session the report. If its gateway has been replaced since the
+ * revival began, the one that runs now takes it. */
+static gateway_exit_t hand_over(revive_t *self, json_t *report)
+{
+    json_auto_t *content =
+        json_pack("{s:s, s:O}", "id", self->recorded.id, "report", report);
+    json_auto_t *reply = NULL;
+    gateway_exit_t status =
+        management_client_ask(self->session_run.management, "session_revived",
+                              json_incref(content), &reply);
+
+    if (status == GATEWAY_EXIT_UNREACHABLE)
+        return management_client_request(true, "session_revived",
+                                         json_incref(content), &reply);
+    if (status != GATEWAY_EXIT_OK)
+        management_client_complain(self->session_run.management);
+    return status;
+}
+
 static gateway_exit_t print_outcome(revive_t *self, json_t *report)
 {
-    json_auto_t *reply = NULL;
-    gateway_exit_t status = management_client_call(
-        self->session_run.management, "session_revived",
-        json_pack("{s:s, s:O}", "id", self->recorded.id, "report", report),
-        &reply);
+    gateway_exit_t status = hand_over(self, report);
 
     if (self->session_run.is_json)
         json_print(report);

@@ -226,6 +226,21 @@ def test_a_loss_whose_revival_was_killed(mortal: Gateway) -> None:
     assert over_rest(web, session)["state"] == {"kept": True, "lost": []}
 
 
+def test_a_revival_whose_gateway_was_killed(mortal: Gateway) -> None:
+    """The next gateway gets its report: nothing is lost."""
+    web = Web.of(mortal)
+    session = mortal.create()
+    reviver = begin_revival(mortal, session)
+    mortal.kill()
+    mortal.start()
+    web.renew()
+    (session.workspace / "go").touch()
+    assert "variables back: a, b" in reviver.communicate(timeout=DEADLINE)[0]
+    assert reviver.returncode == 0
+    assert over_rest(web, session)["state"] == {"kept": True, "lost": []}
+    assert "LOST" not in for_model(session)
+
+
 UNREAD = "; the journal is damaged, so not all names are known; files kept"
 
 
