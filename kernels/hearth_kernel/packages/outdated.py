@@ -64,15 +64,16 @@ def _is_imported(folder: str, entry: str) -> Optional[bool]:
 
 
 def _note(folder: str) -> None:
-    changed = []
     for name, version, entry in record.entries(folder):
-        if _seen.setdefault(name, version) != version:
-            _held.setdefault(name, _seen[name])
-            _seen[name] = version
-            changed.append((name, entry))
-    for name, entry in changed:
+        before = _seen.setdefault(name, version)
+        if before == version:
+            continue
         if _is_imported(folder, entry) is False:
-            del _held[name]
+            _held.pop(name, None)
+        else:
+            _held.setdefault(name, before)
+        # Last: what an interrupt leaves is looked at again.
+        _seen[name] = version
 
 
 def note(folder: str) -> None:

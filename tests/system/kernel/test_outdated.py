@@ -143,6 +143,26 @@ def test_an_interrupt_ends_the_cell_that_looks(imports, folder):  # noqa: F811
     assert look(imports, "humanize") == ["humanize"]
 
 
+def test_an_interrupt_while_a_record_is_read(kernel, folder):  # noqa: F811
+    """What was not imported then is not taken for imported."""
+    add(folder, "1", "humanize", "1")
+    kernel.run(
+        "import os\nreal = os.open\n"
+        "def stopped(path, *flags):\n"
+        "    if not str(path).endswith('RECORD'): return real(path, *flags)\n"
+        "    os.open = real\n"
+        "    raise KeyboardInterrupt\n"
+        "os.open = stopped"
+    )
+    cell, call = calls(kernel, "%pip install humanize")
+    add(folder, "2", "humanize", "2")
+    answer(kernel, call, result={"status": "ok", "packages": []})
+    error = kernel.until_reply(cell)[-1].content
+    assert error["ename"] == "KeyboardInterrupt"
+    assert kernel.value("__import__('humanize').version") == "'2'"
+    assert look(kernel, "humanize") == []
+
+
 # ---- code that lies ----
 
 HOSTILE = """
