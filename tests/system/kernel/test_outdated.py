@@ -144,7 +144,7 @@ def test_an_interrupt_ends_the_cell_that_looks(imports, folder):  # noqa: F811
 
 
 def test_an_interrupt_while_a_record_is_read(kernel, folder):  # noqa: F811
-    """What was not imported then is not taken for imported."""
+    """The next look does the rest, and takes nothing for imported."""
     add(folder, "1", "humanize", "1")
     kernel.run(
         "import os\nreal = os.open\n"
