@@ -143,6 +143,17 @@ static PyObject *write_stderr(PyObject *module, PyObject *text)
     return write_text(LINK_STDERR, text);
 }
 
+static PyObject *line(PyObject *module, PyObject *nothing)
+{
+    uint64_t request;
+
+    (void) module;
+    (void) nothing;
+    if (!is_started() || !find_cause(&request))
+        return NULL;
+    return PyLong_FromSize_t(link_line(the_link, request));
+}
+
 static PyObject *flush(PyObject *module, PyObject *nothing)
 {
     (void) module;
@@ -481,6 +492,8 @@ static PyMethodDef methods[] = {
      "start(listener, retain, cause) -> descriptor readable on requests"},
     {"write_stdout", write_stdout, METH_O, "write(text) -> characters"},
     {"write_stderr", write_stderr, METH_O, "write(text) -> characters"},
+    {"line", line, METH_NOARGS,
+     "line() -> bytes of the last line that the running code wrote to stdout"},
     {"flush", flush, METH_NOARGS, "Sends the text that waits."},
     {"emit", emit, METH_VARARGS,
      "emit(type, request, content, metadata=b'', buffers=None, hold=False)"},

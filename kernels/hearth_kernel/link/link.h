@@ -71,6 +71,9 @@ uint64_t link_attributed(link_t *self);
  * was taken because there is no room: wait for link_room_fd. */
 int link_write(link_t *self, link_stream_t stream, uint64_t request,
                const char *text, size_t size);
+/* Returns how many bytes the last line has that the request has written to
+ * stdout; 0: the next text begins a line. */
+size_t link_line(link_t *self, uint64_t request);
 /* Sends the text that waits. */
 void link_flush(link_t *self);
 /* Sends an event after all text written before. With `hold` it is sent together

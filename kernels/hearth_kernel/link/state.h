@@ -62,9 +62,11 @@ typedef struct {
     buffer_t text;       /* waits, of one stream and one request */
     link_stream_t stream;
     uint64_t request;
-    int64_t committed_at; /* when text last became an event */
-    int64_t written_at;   /* when text was last written */
-    buffer_t content;     /* scratch of link_commit_text */
+    int64_t committed_at;  /* when text last became an event */
+    int64_t written_at;    /* when text was last written */
+    uint64_t line_request; /* of the last text of stdout */
+    size_t line;           /* bytes of that since its last line feed */
+    buffer_t content;      /* scratch of link_commit_text */
     uint8_t bytes[PIPE_READ];
 } link_printed_t;
 

@@ -64,6 +64,22 @@ void link_commit_text(link_t *self)
     self->printed.committed_at = link_now();
 }
 
+/* Notes how long the last line of stdout is now. */
+static void note_line(link_t *self, link_stream_t stream, uint64_t request,
+                      const uint8_t *text, size_t size)
+{
+    link_printed_t *printed = &self->printed;
+    const uint8_t *feed;
+
+    if (stream != LINK_STDOUT || !size)
+        return;
+    feed = memrchr(text, '\n', size);
+    if (feed || printed->line_request != request)
+        printed->line = 0;
+    printed->line += feed ? (size_t) (text + size - feed) - 1 : size;
+    printed->line_request = request;
+}
+
 /* Makes the text that waits be of this stream and request, with room. */
 static void prepare_text(link_t *self, link_stream_t stream, uint64_t request,
                          size_t size)
@@ -87,6 +103,7 @@ static void read_pipe(link_t *self, link_stream_t stream, size_t max)
 {
     while (max > 0 && has_room(self)) {
         size_t want = max < PIPE_READ ? max : PIPE_READ;
+        size_t before;
         ssize_t size =
             read(self->printed.pipes[stream], self->printed.bytes, want);
 
@@ -99,8 +116,12 @@ static void read_pipe(link_t *self, link_stream_t stream, size_t max)
         /* At worst every byte becomes the three of U+FFFD. */
         prepare_text(self, stream, self->printed.attributed,
                      3 * (size_t) size + 4);
+        before = self->printed.text.size;
         text_decode(&self->printed.decoders[stream], self->printed.bytes,
                     (size_t) size, &self->printed.text);
+        note_line(self, stream, self->printed.attributed,
+                  self->printed.text.data + before,
+                  self->printed.text.size - before);
         link_arm_timer(self);
         max -= (size_t) size;
     }
@@ -192,6 +213,7 @@ int link_write(link_t *self, link_stream_t stream, uint64_t request,
     if (is_taken) {
         prepare_text(self, stream, request, size);
         buffer_append(&self->printed.text, text, size);
+        note_line(self, stream, request, (const uint8_t *) text, size);
         if (text[size - 1] == '\n'
             && now - self->printed.committed_at > TEXT_PAUSE) {
             link_commit_text(self);
@@ -219,6 +241,18 @@ void link_flush(link_t *self)
         link_send_events(self);
     }
     pthread_mutex_unlock(&self->lock);
+}
+
+size_t link_line(link_t *self, uint64_t request)
+{
+    size_t line;
+
+    pthread_mutex_lock(&self->lock);
+    if (!self->is_child)
+        link_drain_pipes(self);
+    line = self->printed.line_request == request ? self->printed.line : 0;
+    pthread_mutex_unlock(&self->lock);
+    return line;
 }
 
 void link_on_timer(link_t *self)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from typing import Any, Callable
+import sys
+from typing import Any, Callable, Optional
 
 from hearth_kernel import _link
 
@@ -69,6 +70,17 @@ def stdout() -> Stream:
 def stderr() -> Stream:
     """Make the stream for sys.stderr."""
     return Stream("<stderr>", 2, _link.write_stderr)
+
+
+def line() -> Optional[int]:
+    """Return how many bytes the last line of sys.stdout has.
+
+    None if the session's code has another object in its place.
+    """
+    stream = sys.stdout
+    if isinstance(stream, Stream) and stream.name == "<stdout>":
+        return _link.line()
+    return None
 
 
 def flush_at_exit() -> None:

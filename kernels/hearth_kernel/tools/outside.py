@@ -11,6 +11,7 @@ from typing import Any, Optional
 
 from IPython.core.error import UsageError
 
+from hearth_kernel.messaging import streams
 from hearth_kernel.tools import calls
 
 CALL = "hearth:fetch"
@@ -42,18 +43,21 @@ class _Progress:
     """Shows how far a download has come, in a line that is written anew.
 
     It says what `hearth fetch` says, as often. The line is blanked in the end:
-    what is printed next takes its place.
+    what is printed next takes its place. Nothing is shown where that would
+    erase what the cell has printed, or where its output is captured.
     """
 
     def __init__(self) -> None:
         self._made = self._begun = monotonic()
         self._next = self._made + _FIRST
         self._width = 0
+        self._line = 0  # bytes of the line, with what was written over
 
     def _write(self, line: str) -> None:
         # Not all front ends know the sequence that erases a line.
         print(f"\r{line:{self._width}}", end="", flush=True)
         self._width = len(line)
+        self._line = streams.line() or 0
 
     def show(self, said: Optional[dict[str, Any]]) -> None:
         """Show it if it is time for that."""
@@ -62,7 +66,7 @@ class _Progress:
         if not said or not done:
             self._begun = now
             return
-        if now < self._next:
+        if now < self._next or streams.line() not in (0, self._line):
             return
         total = f" of {size_text(said['total'])}" if said["total"] else ""
         rate = size_text(done / max(now - self._begun, _FIRST))
@@ -72,7 +76,7 @@ class _Progress:
 
     def end(self) -> None:
         """Blank the line, if there is one."""
-        if self._width:
+        if self._line and streams.line() == self._line:
             self._write("")
             print("\r", end="", flush=True)
 

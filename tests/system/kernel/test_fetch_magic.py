@@ -113,6 +113,43 @@ def test_how_far_it_has_come(kernel):
     assert re.fullmatch(rf"\r +\rtable\.csv  24 B  sha256 {HASH}\n", rest)
 
 
+PATIENCE = """
+import sys
+from hearth_kernel.tools import outside
+outside._FIRST = 0.0
+real, errors = outside._Progress.show, sys.stderr
+def show(self, said):
+    real(self, said)
+    if said: print("looked", file=errors)
+outside._Progress.show = show
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("print('loading ', end='')\n", ""),
+        ("import os; os.write(1, b'loading ')\n", ""),
+        (
+            "from IPython.utils.capture import capture_output\n"
+            "with capture_output() as kept:\n  ",
+            "print(kept.stdout, end='')",
+        ),
+    ],
+)
+def test_progress_erases_nothing(kernel, before, after):
+    """The cell's line stays, and what captures it gets the file's alone."""
+    kernel.run(PATIENCE)
+    cell, call = calls(kernel, f"{before}%fetch {URL}\n{after}")
+    say_progress(kernel, call, 5)
+    events = []
+    while "looked" not in text(events, "stderr"):
+        events.append(kernel.event())
+    answer(kernel, call, result=FILE)
+    events += kernel.until_reply(cell)
+    assert text(events) == f"table.csv  24 B  sha256 {HASH}\n"
+
+
 def test_a_file_without_a_byte_shows_no_progress(kernel):
     cell, call = calls(kernel, f"%fetch {URL}")
     say_progress(kernel, call, 0)
