@@ -59,6 +59,13 @@ def test_an_image_is_an_image(rpc: Rpc, session: str) -> None:
     assert images_of(result)[0].startswith(PNG)
 
 
+def test_an_empty_file_is_no_image(rpc: Rpc, session: str) -> None:
+    """Models refuse an image without a byte."""
+    rpc.call("execute", code="open('e.png', 'x').close()", session=session)
+    result = rpc.call("files", session=session, action="read", path="e.png")
+    assert (images_of(result), text_of(result)) == ([], "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

@@ -125,6 +125,7 @@ static bool wants_image(const files_t *self)
     return image_type(text_argument(self->call, "path"))
            && !*text_argument(self->call, "encoding")
            && !json_object_get(self->call->arguments, "offset")
+           && download_size(self->download) > 0 /* else it is no image */
            && download_size(self->download) <= IMAGE_MAX;
 }
 
