@@ -90,6 +90,10 @@ static void put(exchange_t *exchange)
         jspan_text(name, &provider);
     else
         buffer_text(&provider, TOOLS_REQUEST_PROVIDER);
+    if (strlen((const char *) provider.data) != provider.size) {
+        exchange_fail(exchange, 400, "provider must be a text without NUL");
+        return;
+    }
     json_t *content = content_new(exchange, "register");
     tools_request_set_text(content, "provider", buffer_bytes(&provider));
     tools_request_set_text(content, "text", (bytes_t){tools.text, tools.size});

@@ -140,6 +140,7 @@ def test_the_name_of_a_provider(web: Web, kernel: Kernel) -> None:
         asked: Message = {"provider": name, "tools": [ADD]}
         done = web.ask("PUT", path_of(kernel.id), asked)
         assert done.status == 400, done
+        assert "provider" in done.json["message"]
         with kernel.socket() as ws:
             reply = ask(ws, "tools_register", asked)
             assert reply["status"] == "error", reply
