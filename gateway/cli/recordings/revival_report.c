@@ -54,6 +54,8 @@ static void keep_odd(revival_report_t *self, const replay_step_t *step)
 
 void revival_report_add(revival_report_t *self, const replay_step_t *step)
 {
+    if (strcmp(member_text(step->result.reply, "ename"), "KernelDied") == 0)
+        json_object_clear(self->present);
     if (!step->is_late)
         variable_names_apply(
             self->present, json_object_get(step->result.figures, "namespace"));

@@ -79,6 +79,17 @@ static void add_variable(rig_t *rig, const char *name, bool is_late)
     json_decref(step.result.figures);
 }
 
+static void add_kernels_end(rig_t *rig)
+{
+    char id[] = "c";
+    notebook_cell_t cell = {.id = id};
+    replay_step_t step = {.cell = &cell};
+
+    step.result.reply = json_pack("{s:s}", "ename", "KernelDied");
+    revival_report_add(&rig->report, &step);
+    json_decref(step.result.reply);
+}
+
 static void expect(rig_t *rig, const char *name)
 {
     json_object_set_new(rig->plan.expected, name, json_object());
@@ -279,10 +290,24 @@ static void is_whole_only_if_nothing_differs(void **state)
     }
 }
 
+static void what_a_dead_kernel_had_is_missing(void **state)
+{
+    rig_t *rig = *state;
+
+    expect(rig, "a");
+    expect(rig, "b");
+    add_variable(rig, "a", false);
+    add_kernels_end(rig);
+    add_variable(rig, "b", false);
+    assert_non_null(strstr(sentence(rig), "; missing: a;"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(says_that_all_is_back, begin, end),
+        cmocka_unit_test_setup_teardown(what_a_dead_kernel_had_is_missing,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(says_what_differs_and_what_is_missing,
                                         begin, end),
         cmocka_unit_test_setup_teardown(says_how_far_it_got, begin, end),
