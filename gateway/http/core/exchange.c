@@ -144,8 +144,8 @@ void exchange_rest(exchange_t *self)
     if (self->is_watched || !(self->request.method & methods))
         return;
     self->is_watched = true;
-    hangups_watch(self->http->connections.hangups,
-                  lws_get_socket_fd(self->wsi), self);
+    hangups_watch(self->http->connections.hangups, lws_get_socket_fd(self->wsi),
+                  self);
 }
 
 const char *exchange_who(const exchange_t *self,

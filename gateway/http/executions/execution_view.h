@@ -35,8 +35,8 @@ int execution_view_make(const http_t *http, const executions_t *runs,
                         const execution_view_options_t *options,
                         execution_view_t *ret_view);
 
-/* Returns {"kept","lost"} for programs, owned by the caller. After a loss it has
- * the members of the loss that apply: "cause", "at", "more", "incomplete",
+/* Returns {"kept","lost"} for programs, owned by the caller. After a loss it
+ * has the members of the loss that apply: "cause", "at", "more", "incomplete",
  * "reviving" (loss_notice.h). */
 json_t *execution_view_state(const execution_view_t *self);
 
