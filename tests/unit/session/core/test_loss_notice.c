@@ -175,6 +175,7 @@ static void a_revival_mends_a_loss_that_was_due(void **state)
     buffer_text(&text, "");
     assert_non_null(
         strstr((char *) text.data, "\"names\":[\"df\"],\"reviving\":true}"));
+    make_variable(self, "df");
     assert_false(
         add_state(self, "revived", "{\"variables\":{\"missing\":[]}}"));
     assert_false(loss_notice_is_due(self, A));
