@@ -22,7 +22,7 @@ zmq_parcel_t *zmq_parcel_new(bytes_t bytes)
     self->size = bytes.size;
     if (bytes.size)
         memcpy(self->bytes, bytes.bytes, bytes.size);
-    atomic_init(&self->holders, 1);
+    atomic_store(&self->holders, 1);
     return self;
 }
 
