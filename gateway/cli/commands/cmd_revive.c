@@ -144,7 +144,8 @@ static int run_cells(revive_t *self, const arguments_t *arguments,
 }
 
 /* Gives the session the report. If its gateway has been replaced since the
- * revival began, the one that runs now takes it. */
+ * revival began, the one that runs now takes it. After an interrupt nothing
+ * more is waited for. */
 static gateway_exit_t hand_over(revive_t *self, json_t *report)
 {
     json_auto_t *content =
@@ -154,7 +155,7 @@ static gateway_exit_t hand_over(revive_t *self, json_t *report)
         management_client_ask(self->session_run.management, "session_revived",
                               json_incref(content), &reply);
 
-    if (status == GATEWAY_EXIT_UNREACHABLE)
+    if (status == GATEWAY_EXIT_UNREACHABLE && !replay_session_is_interrupted())
         return management_client_request(true, "session_revived",
                                          json_incref(content), &reply);
     if (status != GATEWAY_EXIT_OK)
