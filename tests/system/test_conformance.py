@@ -159,6 +159,23 @@ def test_jupyter_console(gateway: Gateway, session: Session) -> None:
     assert session.show()["state"] == "idle"
 
 
+def test_exit_in_a_console_ends_no_session(
+    gateway: Gateway, session: Session
+) -> None:
+    session.exec("shared = 41")
+    console = spawn_console(
+        gateway,
+        str(Path(sys.executable).parent / "jupyter-console"),
+        ["--existing", session.connection_file, "--simple-prompt"],
+    )
+    console.expect(r"In \[\d+\]")
+    console.send("exit\r")
+    console.expect("keeping kernel alive")
+    console.expect(pexpect.EOF)
+    console.close()
+    assert session.exec("shared").stdout == "41\n"
+
+
 def test_attach(gateway: Gateway, session: Session) -> None:
     from harness import HEARTH
 

@@ -26,6 +26,7 @@ from hearth_kernel.execution.tidying import Tidying
 from hearth_kernel.messaging import outlet
 from hearth_kernel.packages import added
 from hearth_kernel.shell import compact, policy
+from hearth_kernel.shell.exits import Exited
 from hearth_kernel.shell.interactive import describe_error
 
 Rest = Coroutine[Any, Any, Any]
@@ -191,7 +192,7 @@ class Cells:
         error = self.stray
         if result is not None and error is None:
             error = result.error_before_exec or result.error_in_exec
-        if error is None:
+        if error is None or type(error) is Exited:
             return shell.display_fault
         if shell.shown is not None:
             return shell.shown

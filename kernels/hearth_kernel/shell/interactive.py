@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import Any, Optional, Union
 
 from IPython.core import page, payloadpage
-from IPython.core.autocall import ExitAutocall
 from IPython.core.compilerop import CachingCompiler
 from IPython.core.debugger import InterruptiblePdb
 from IPython.core.displayhook import DisplayHook
@@ -35,7 +34,7 @@ from hearth_kernel.errors import limits, tracebacks
 from hearth_kernel.messaging import outlet
 from hearth_kernel.messaging.parents import Parent, ParentToken
 from hearth_kernel.packages.pip import PackagesError
-from hearth_kernel.shell import commands, compact, traits
+from hearth_kernel.shell import commands, compact, exits, traits
 from hearth_kernel.shell.history import MemoryHistory
 from hearth_kernel.shell.magics import KernelMagics
 from hearth_kernel.shell.shortcuts import Shortcuts
@@ -222,15 +221,6 @@ class Publisher(DisplayPublisher):  # type: ignore[misc]
         outlet.emit(_link.CLEAR, {"wait": bool(wait)})
 
 
-class Exit(ExitAutocall):  # type: ignore[misc]
-    """`exit` asks the front end; the session stays."""
-
-    def __call__(self, keep_kernel: bool = False) -> None:
-        self._ip.payload_manager.write_payload(
-            {"source": "ask_exit", "keepkernel": bool(keep_kernel)}
-        )
-
-
 class Compiler(CachingCompiler):  # type: ignore[misc]
     """Cells have IPython's names, by a SHA-1 that is not OpenSSL's.
 
@@ -259,7 +249,7 @@ class ZMQInteractiveShell(commands.CommandShell):
 
     displayhook_class = Type(ResultHook)
     display_pub_class = Type(Publisher)
-    exiter = Instance(Exit)
+    exiter = Instance(exits.Exit)
     kernel = AnyTrait()
     is_executing = False
     is_storing = True  # the running cell counts
@@ -281,8 +271,8 @@ class ZMQInteractiveShell(commands.CommandShell):
     is_cancelled = False
 
     @default("exiter")
-    def _exiter_default(self) -> Exit:
-        return Exit(self)
+    def _exiter_default(self) -> exits.Exit:
+        return exits.Exit(self)
 
     # Folders are never made: a zygote leaves no files.
     @observe("ipython_dir")
@@ -310,6 +300,7 @@ class ZMQInteractiveShell(commands.CommandShell):
         """The last part of the shell to be made."""
         super().init_payload()
         compact.install(self)
+        exits.install()
         self.shortcuts = Shortcuts(self)
         traits.settle(self.displayhook, "shell")
         traits.settle(self.display_trap, "hook")
@@ -362,7 +353,7 @@ class ZMQInteractiveShell(commands.CommandShell):
         return InterruptiblePdb
 
     def ask_exit(self) -> None:
-        self.exiter()
+        exits.ask(self)
 
     def set_next_input(self, s: str, replace: bool = False) -> None:
         self.payload_manager.write_payload(
@@ -400,7 +391,9 @@ class ZMQInteractiveShell(commands.CommandShell):
         with (
             self.kernel.interrupts.yielding() if self.kernel else nullcontext()
         ):
-            if kind in (PackagesError, FetchError) and error is not None:
+            if kind is exits.Exited:
+                exits.end(self)
+            elif kind in (PackagesError, FetchError) and error is not None:
                 self.show_usage_error(error)  # IPython does it for its own
             elif (
                 kind is not None
@@ -435,6 +428,8 @@ class ZMQInteractiveShell(commands.CommandShell):
         ):
             lines += notes
             value = "\n".join([value, *notes])
+        if isinstance(evalue, SystemExit):
+            lines.append(exits.STAYS)  # papermill compares the value
         self._last_traceback = lines
         self.shown = {"ename": name, "evalue": value, "traceback": lines}
         outlet.emit(_link.ERROR, self.shown, hold=True)

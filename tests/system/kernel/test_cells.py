@@ -295,12 +295,71 @@ def test_user_expressions(kernel):
     assert found["bar"]["ename"] == "NameError"
 
 
+GOES_ON = "The session goes on, and its variables are kept."
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "quit()",
+        "exit(0)",
+        "exit(keep_kernel=True)",
+        "import asyncio\nawait asyncio.sleep(0)\nexit()",
+        "def leave(): exit()\ntry: leave()\nexcept Exception: pass",
+    ],
+)
+def test_exit_ends_the_cell_alone(kernel, code):
+    events = kernel.run(code + "\nafter = 1\nprint('after')")
+    reply = events[-1].content
+    assert reply["status"] == "ok"
+    # A console leaves, and does not end the kernel, which is not its own.
+    assert reply["payload"] == [{"source": "ask_exit", "keepkernel": True}]
+    assert not [e for e in events if e.kind == "ERROR"]
+    text = "".join(e.content["text"] for e in events if e.kind == "STREAM")
+    assert text.startswith("exit() has ended this cell. " + GOES_ON)
+    assert "`hearth session restart` or `delete`" in text
+    assert kernel.value("'after' in globals()") == "False"
+
+
+def test_a_bare_exit_is_called(kernel):
+    events = kernel.run("exit")
+    assert events[-1].content["payload"] == [
+        {"source": "ask_exit", "keepkernel": True}
+    ]
+    assert GOES_ON in only(events, "STREAM").content["text"]
+
+
+def test_exit_that_is_caught_ends_no_cell(kernel):
+    events = kernel.run("try: exit()\nexcept SystemExit: pass\nprint('on')")
+    assert events[-1].content["payload"] == []
+    assert [e.content["text"] for e in events if e.kind == "STREAM"] == ["on\n"]
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("import sys\nsys.exit(3)", "3"),
+        ("import sys\nsys.exit()", ""),
+        ("exit(3)", "3"),
+        ("quit('no data')", "no data"),
+        ("import warnings\nwarnings.simplefilter('error')\nexit(2)", "2"),
+    ],
+)
+def test_an_exit_status_is_an_error(kernel, code, value):
+    events = kernel.run("kept = 1\n" + code)
+    reply = events[-1].content
+    assert (reply["ename"], reply["evalue"]) == ("SystemExit", value)
+    assert reply["payload"] == []
+    assert GOES_ON in only(events, "ERROR").content["traceback"][-1]
+    # IPython's own advice is for its terminal.
+    assert not [e for e in events if e.kind == "STREAM"]
+    assert kernel.value("kept") == "1"
+
+
 def test_payloads(kernel):
     def payload(code):
         return kernel.run(code)[-1].content["payload"]
 
-    assert payload("exit") == [{"source": "ask_exit", "keepkernel": False}]
-    assert payload("quit()") == [{"source": "ask_exit", "keepkernel": False}]
     (page,) = payload("print?")
     assert page["source"] == "page"
     assert "text/plain" in page["data"]
