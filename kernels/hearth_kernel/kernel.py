@@ -24,7 +24,7 @@ from typing import Any, Callable, Optional
 from IPython.core.error import StdinNotImplementedError
 
 from hearth_kernel import _link
-from hearth_kernel.errors import limits
+from hearth_kernel.errors import limits, questions
 from hearth_kernel.execution import rehearsal
 from hearth_kernel.execution.cells import Cells
 from hearth_kernel.execution.interrupts import Interrupts
@@ -77,18 +77,13 @@ class Kernel(State):
     def ask(self, prompt: object, password: bool) -> str:
         """Ask the client that sent the running cell for a line."""
         request = _link.cause()
-        if (
-            not self.cells.allow_stdin
-            or request != self.request
-            or _link.is_child()
-        ):
+        is_in_cell = request == self.request and not _link.is_child()
+        may_ask = self.cells.allow_secrets or not password
+        if not (self.cells.allow_stdin and is_in_cell and may_ask):
             raise StdinNotImplementedError(
-                "raw_input was called, but this frontend does not support "
-                "input requests."  # ipykernel's words, which clients compare
-            )
-        if password and not self.cells.allow_secrets:
-            raise StdinNotImplementedError(
-                "getpass() was called, but the client must not ask for secrets."
+                questions.explain(
+                    is_in_cell, password, self.cells.allow_secrets
+                )
             )
         _link.input_clear()
         outlet.emit(

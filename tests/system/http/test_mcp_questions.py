@@ -221,6 +221,9 @@ def test_who_cannot_be_asked_gets_an_error(
     assert result["resultType"] == "complete"
     assert result["isError"]
     assert "StdinNotImplementedError" in head_of(result)
+    assert "put the value into the code" in text_of(result)
+    asked = rpc.execute("import getpass; getpass.getpass()", session)
+    assert "no secret belongs into it" in text_of(asked)
 
 
 def test_a_prompt_is_plain_text(rpc: Asked, session: str) -> None:

@@ -31,8 +31,34 @@ def test_getpass(kernel):
 
 
 def test_input_that_is_not_allowed(kernel):
-    events = kernel.run("input()")
-    assert events[-1].content["ename"] == "StdinNotImplementedError"
+    reply = kernel.run("input()")[-1].content
+    assert reply["ename"] == "StdinNotImplementedError"
+    assert reply["evalue"].startswith("raw_input was called, but this frontend")
+    assert "put the value into the code" in reply["evalue"]
+    assert "`hearth exec` at a terminal" in reply["evalue"]
+
+
+def test_a_password_that_is_not_allowed(kernel):
+    reply = kernel.run("import getpass\ngetpass.getpass()")[-1].content
+    assert reply["ename"] == "StdinNotImplementedError"
+    assert "no secret belongs into it" in reply["evalue"]
+    assert "put the value into the code" not in reply["evalue"]
+
+
+def test_input_in_a_forked_process(kernel):
+    request = kernel.execute(
+        "import os\n"
+        "out, into = os.pipe()\n"
+        "if os.fork() == 0:\n"
+        "    try: input()\n"
+        "    except Exception as error: os.write(into, str(error).encode())\n"
+        "    os._exit(0)\n"
+        "os.close(into)\n"
+        "os.read(out, 1000)",
+        allow_stdin=True,
+    )
+    said = only(kernel.until_reply(request), "RESULT").content["data"]
+    assert "Only the running cell can ask" in said["text/plain"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,32 @@
+"""Says what to do where input() or getpass() cannot ask."""
+
+from __future__ import annotations
+
+_IPYKERNEL = (
+    "raw_input was called, but this frontend does not support input requests."
+)
+_NO_ANSWER = (
+    "The client of this cell cannot answer: put the value into the code. "
+    "These can answer: `hearth exec` at a terminal, `hearth attach`, an MCP "
+    "client with elicitation, HTTP with `allow_stdin`, `on_input` of the "
+    "Python client."
+)
+_NOT_ASKED = "getpass() was called, but the client must not ask for secrets."
+_RECORDED = (
+    "Code is recorded, so no secret belongs into it. Bring it as a file of the "
+    "workspace (`hearth files put`), or let a person answer: `hearth exec` at "
+    "a terminal, or `hearth attach`."
+)
+_ELSEWHERE = (
+    "Only the running cell can ask, in the session's own process: neither a "
+    "thread or callback of an earlier cell, nor a process that was forked."
+)
+
+
+def explain(is_in_cell: bool, password: bool, allow_secrets: bool) -> str:
+    """Return the text of the error."""
+    if not is_in_cell:
+        return f"{_IPYKERNEL}\n{_ELSEWHERE}"
+    if password:
+        return f"{_IPYKERNEL if allow_secrets else _NOT_ASKED}\n{_RECORDED}"
+    return f"{_IPYKERNEL}\n{_NO_ANSWER}"
