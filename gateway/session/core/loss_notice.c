@@ -28,6 +28,7 @@ struct loss_notice {
     buffer_t foreseen;      /* the one that is about to happen; or empty */
     readers_t told;         /* they have got the last loss */
     readers_t expected;     /* they have got the one that is about to happen */
+    readers_t promised;     /* they have got that a client restores it */
 };
 
 bool loss_notice_reader(const request_t *request,
@@ -62,6 +63,7 @@ void loss_notice_destroy(loss_notice_t **self_p)
     buffer_reset(&self->foreseen);
     readers_reset(&self->told);
     readers_reset(&self->expected);
+    readers_reset(&self->promised);
     free(self);
     *self_p = NULL;
 }
@@ -152,6 +154,19 @@ static void add(readers_t *readers, const char *reader)
              reader);
 }
 
+static void drop(readers_t *readers, const char *reader)
+{
+    size_t i = 0;
+
+    while (i < readers->count && strcmp(readers->list[i], reader) != 0)
+        i++;
+    if (i == readers->count)
+        return;
+    readers->count--;
+    memmove(readers->list + i, readers->list + i + 1,
+            (readers->count - i) * sizeof *readers->list);
+}
+
 /* --- The records --- */
 
 bool loss_notice_add(loss_notice_t *self, const journal_record_t *record)
@@ -164,6 +179,7 @@ bool loss_notice_add(loss_notice_t *self, const journal_record_t *record)
     readers_reset(&self->told);
     self->told = self->expected;
     self->expected = (readers_t){0};
+    readers_reset(&self->promised);
     return true;
 }
 
@@ -222,9 +238,20 @@ void loss_notice_write(const loss_notice_t *self, bool is_reviving,
     write_loss(&self->losses.loss, &self->losses, is_reviving, out);
 }
 
+/* A reader that was promised the variables learns from the next loss that some
+ * did not come back. Without such readers a revival that was broken off is over,
+ * and the next loss has its own names alone. */
 void loss_notice_tell(loss_notice_t *self, const char *reader)
 {
     add(&self->told, reader);
+    drop(&self->promised, reader);
+    if (!self->promised.count)
+        self->losses.is_reviving = false;
+}
+
+void loss_notice_promise(loss_notice_t *self, const char *reader)
+{
+    add(&self->promised, reader);
 }
 
 const char *loss_notice_told(const loss_notice_t *self, size_t index)

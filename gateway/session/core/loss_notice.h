@@ -69,8 +69,10 @@ bool loss_notice_is_reviving(const loss_notice_t *self);
  * The names are those of variables that were not made again. */
 void loss_notice_write(const loss_notice_t *self, bool is_reviving,
                        buffer_t *out);
-/* Notes that a reader has got the loss. */
+/* Notes that a reader has got the loss, for good: no client restores it. */
 void loss_notice_tell(loss_notice_t *self, const char *reader);
+/* Notes that a reader has got the loss, and that a client restores it. */
+void loss_notice_promise(loss_notice_t *self, const char *reader);
 /* Returns the reader of that index, lent; NULL after the last one. */
 const char *loss_notice_told(const loss_notice_t *self, size_t index);
 

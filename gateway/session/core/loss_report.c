@@ -40,6 +40,8 @@ bool loss_report_write(session_t *self, const request_t *request,
         return false;
     loss_notice_write(self->losses, is_reviving, &loss);
     write_metadata(buffer_bytes(&loss), metadata);
+    if (is_reviving)
+        loss_notice_promise(self->losses, reader);
     return !is_reviving;
 }
 
@@ -148,9 +150,15 @@ static void on_state(session_t *self, const journal_record_t *record)
         loss_notice_tell(self->losses, reader);
 }
 
-/* Returns true if the gateway itself has written a loss into a record that the
+typedef enum {
+    LOSS_NONE,
+    LOSS_PROMISED, /* a client restores it */
+    LOSS_FINAL
+} loss_kind_t;
+
+/* Returns which loss the gateway itself has written into a record that the
  * reader has by it: only its own records have no number of the kernel. */
-static bool has_loss(const journal_record_t *record)
+static loss_kind_t loss_of(const journal_record_t *record)
 {
     jspan_t metadata, lost;
     fault_t fault;
@@ -159,10 +167,25 @@ static bool has_loss(const journal_record_t *record)
         || jspan_check(record->metadata.bytes, record->metadata.size, &metadata,
                        &fault)
                < 0)
-        return false;
+        return LOSS_NONE;
     lost = jspan_member(jspan_member(metadata, "hearth"), "lost");
-    return jspan_is(lost, JSPAN_OBJECT)
-           && !jspan_is(jspan_member(lost, "reviving"), JSPAN_TRUE);
+    if (!jspan_is(lost, JSPAN_OBJECT))
+        return LOSS_NONE;
+    return jspan_is(jspan_member(lost, "reviving"), JSPAN_TRUE) ? LOSS_PROMISED
+                                                                : LOSS_FINAL;
+}
+
+static void recall_reader(session_t *self, const journal_record_t *record,
+                          const char *reader)
+{
+    loss_kind_t kind = loss_of(record);
+
+    if (kind == LOSS_PROMISED)
+        loss_notice_promise(self->losses, reader);
+    else if (record->kind == JOURNAL_EVENT)
+        loss_notice_tell(self->losses, reader);
+    else
+        loss_notice_expect(self->losses, reader);
 }
 
 void loss_report_recall(session_t *self, const journal_record_t *record)
@@ -176,13 +199,9 @@ void loss_report_recall(session_t *self, const journal_record_t *record)
         return;
     }
     if ((record->kind != JOURNAL_EVENT && record->kind != JOURNAL_REPLY)
-        || !has_loss(record))
+        || loss_of(record) == LOSS_NONE)
         return;
     request = request_queue_find(self->requests, record->request);
-    if (!request || !loss_notice_reader(request, reader))
-        return;
-    if (record->kind == JOURNAL_EVENT)
-        loss_notice_tell(self->losses, reader);
-    else
-        loss_notice_expect(self->losses, reader);
+    if (request && loss_notice_reader(request, reader))
+        recall_reader(self, record, reader);
 }

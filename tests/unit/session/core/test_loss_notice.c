@@ -156,6 +156,45 @@ static void a_revival_may_restore_all(void **state)
     assert_true(loss_notice_is_due(self, B));
 }
 
+static void foresee(loss_notice_t *self, char *ret_text, size_t size)
+{
+    bytes_t text;
+
+    loss_notice_foresee(self, 1, "a limit", false);
+    text = loss_notice_foreseen(self);
+    snprintf(ret_text, size, "%.*s", (int) text.size,
+             (const char *) text.bytes);
+}
+
+/* The client that revived was killed. A loss that its readers have for good is
+ * no part of the next one. */
+static void a_loss_after_a_broken_revival_has_its_own_names(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
+    char text[1000];
+
+    (void) state;
+    make_variable(self, "df");
+    (void) add_state(self, "gone", "{\"detail\":\"idle\"}");
+    (void) add_state(self, "reviving", "{}");
+    (void) add_state(self, "ready", "{}");
+    (void) add(self, JOURNAL_REQUEST, "execute_request", "{}", "{}");
+    loss_notice_promise(self, A);
+    loss_notice_promise(self, B);
+    loss_notice_tell(self, A);
+    make_variable(self, "x");
+    /* B believes that df comes back. */
+    foresee(self, text, sizeof text);
+    assert_non_null(strstr(text, "\"names\":[\"df\",\"x\"]"));
+    loss_notice_tell(self, B);
+    foresee(self, text, sizeof text);
+    assert_non_null(strstr(text, "\"names\":[\"x\"]"));
+    (void) add_state(self, "gone", "{\"detail\":\"idle\"}");
+    (void) add_state(self, "ready", "{}");
+    json_auto_t *lost = written(self);
+    assert_int_equal(json_array_size(json_object_get(lost, "names")), 1);
+}
+
 /* A reader that comes before the end of a revival gets what it finds. */
 static void a_revival_mends_a_loss_that_was_due(void **state)
 {
@@ -334,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_reader_whose_cell_fails_by_it_has_it),
         cmocka_unit_test(says_what_was_lost),
         cmocka_unit_test(a_revival_may_restore_all),
+        cmocka_unit_test(a_loss_after_a_broken_revival_has_its_own_names),
         cmocka_unit_test(a_revival_mends_a_loss_that_was_due),
         cmocka_unit_test(as_many_readers_as_there_can_be_get_it_once),
         cmocka_unit_test(forgets_the_oldest_of_many_readers),

@@ -397,6 +397,14 @@ static void a_loss_that_is_being_mended_says_so(void **state)
     assert_true(is_due(self));
     close(take_fd(&held_fd));
     assert_reported(self, "\"names\":[\"df\"]}");
+    /* Once it is reported it is no part of the next loss, also not for the
+     * next gateway. */
+    cleanup_request request_t *request = reader_request();
+    loss_report_note(self, request);
+    fake_session_take_over(self);
+    lose(self);
+    assert_reported(self, "{\"cause\":\"a limit\"");
+    assert_reported(self, "\"names\":[]}");
 }
 
 int main(void)
