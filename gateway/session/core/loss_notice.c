@@ -239,8 +239,8 @@ void loss_notice_write(const loss_notice_t *self, bool is_reviving,
 }
 
 /* A reader that was promised the variables learns from the next loss that some
- * did not come back. Without such readers a revival that was broken off is over,
- * and the next loss has its own names alone. */
+ * did not come back. Without such readers a revival that was broken off is
+ * over, and the next loss has its own names alone. */
 void loss_notice_tell(loss_notice_t *self, const char *reader)
 {
     add(&self->told, reader);
