@@ -77,6 +77,20 @@ def test_ends_after_its_timeout(rpc: Rpc, session: str) -> None:
     assert text_of(done).endswith("\nbegun\n")
 
 
+@pytest.mark.parametrize("seconds", [600.5, -1, 1e300])
+def test_a_wait_that_is_too_long_is_refused(
+    rpc: Rpc, session: str, seconds: float
+) -> None:
+    """Not shortened: nothing is run that would be answered too early."""
+    for action, more in (("run", {"command": "touch ran"}), ("output", {})):
+        result = act(rpc, session, action, seconds=seconds, process=1, **more)
+        assert result["isError"]
+        assert "seconds must be 0 to 600" in text_of(result)
+    command = "test ! -e ran"
+    most = act(rpc, session, "run", command=command, seconds=600)
+    assert not most["isError"]
+
+
 def test_a_failure_is_an_error(rpc: Rpc, session: str) -> None:
     failed = run(rpc, session, "echo before; exit 3")
     assert failed["isError"]

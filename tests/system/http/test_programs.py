@@ -30,6 +30,14 @@ def ended(kernel: Kernel, number: int) -> Any:
     return wait_for(look, "the end of the process")
 
 
+def test_a_wait_that_is_too_long_is_refused(kernel: Kernel) -> None:
+    for seconds, status in (("600", 201), ("601", 400), ("-1", 400)):
+        asked = kernel.web.post(
+            path(kernel, f"?wait={seconds}"), {"argv": ["true"]}
+        )
+        assert asked.status == status, seconds
+
+
 def test_starts_and_waits(kernel: Kernel) -> None:
     answer = start(
         kernel, "sh", "-c", "echo $A; pwd; echo no >&2; exit 4",

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define SECONDS_USUAL 30
-#define SECONDS_MAX   300
+#define SECONDS_MAX   600 /* as of the tool wait */
 
 enum {
     STDOUT,
@@ -286,16 +286,25 @@ static const subscriber_ops_t subscriber_ops = {
 
 /* ---- actions ---- */
 
-static int64_t wait_ms(const mcp_call_t *call)
+static double seconds_of(const mcp_call_t *call)
 {
     const json_t *value = json_object_get(call->arguments, "seconds");
-    double seconds = value ? json_number_value(value) : SECONDS_USUAL;
 
-    if (!(seconds >= 0))
-        seconds = 0;
-    if (seconds > SECONDS_MAX)
-        seconds = SECONDS_MAX;
-    return (int64_t) (seconds * 1000);
+    return value ? json_number_value(value) : SECONDS_USUAL;
+}
+
+/* Checks how long the call would wait; false if it was answered. */
+static bool check_seconds(mcp_call_t *call)
+{
+    double seconds = seconds_of(call);
+
+    if (seconds >= 0 && seconds <= SECONDS_MAX)
+        return true;
+    tool_result_text(call, true,
+                     "seconds must be 0 to %d; a command goes on after them, "
+                     "and output waits for it again",
+                     SECONDS_MAX);
+    return false;
 }
 
 /* Sends the request to the session of the reply; `content` is taken. */
@@ -307,7 +316,7 @@ static void begin(exchange_t *exchange, const json_t *reply, const char *verb,
     tool_process_t *self;
     fault_t fault;
 
-    if (!session) {
+    if (!session || !check_seconds(call)) {
         json_decref(content);
         return;
     }
@@ -318,7 +327,7 @@ static void begin(exchange_t *exchange, const json_t *reply, const char *verb,
     self->follows = follows;
     self->waits = strcmp(verb, "start") == 0;
     self->begun_ms = self->noticed_ms = clock_monotonic_ms();
-    self->until_ms = self->begun_ms + wait_ms(call);
+    self->until_ms = self->begun_ms + (int64_t) (seconds_of(call) * 1000);
     self->subscriber.ops = &subscriber_ops;
     snprintf(self->subscriber.name, sizeof self->subscriber.name,
              "%.40s/process.%llu", exchange->who,
