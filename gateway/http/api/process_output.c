@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define OUTPUT_MAX (1u << 20) /* bytes of each stream in one answer */
-#define WAIT_MAX_S 600 /* as for MCP */
+#define WAIT_MAX_S 600        /* as for MCP */
 
 struct process_output {
     json_int_t number;   /* of the process */
