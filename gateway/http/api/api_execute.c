@@ -13,6 +13,7 @@
 #include "gateway/http/rpc/registry_client.h"
 #include "gateway/http/subscriptions/subscription.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define QUEUE_RETRY_S 1 /* Retry-After when the queue is full */
@@ -105,6 +106,15 @@ static void answer_accepted(exchange_t *exchange, const execution_t *run)
     exchange_json(exchange, 202, model_run(exchange, run));
 }
 
+/* Answers that the journal of the session cannot be read. */
+static void fail_unread(exchange_t *exchange, const fault_t *fault)
+{
+    exchange_fail_by(exchange, 500,
+                     fault->code == EBADMSG ? "JournalDamaged"
+                                            : "JournalUnread",
+                     "%s", fault->text);
+}
+
 /* Returns the executions of the session in a reply, found by its whole id.
  * NULL if the session has no executions; the request is then answered. */
 static executions_t *reply_runs(exchange_t *exchange, const json_t *reply,
@@ -130,7 +140,7 @@ static executions_t *reply_runs(exchange_t *exchange, const json_t *reply,
     runs = executions_of(exchange->http, id, model_text(session, "journal"),
                          &fault);
     if (!runs)
-        exchange_fail(exchange, 500, "%s", fault.text);
+        fail_unread(exchange, &fault);
     return runs;
 }
 
@@ -210,7 +220,7 @@ static void on_ready(exchange_t *exchange, const json_t *session)
         return;
     runs = executions_of(exchange->http, kernel, subscription->journal, &fault);
     if (!runs) {
-        exchange_fail(exchange, 500, "%s", fault.text);
+        fail_unread(exchange, &fault);
         return;
     }
     client_key_id(exchange, CLIENT_KEY_REST, kernel, wish.key, id);

@@ -7,6 +7,7 @@
 
 #include <sodium.h>
 
+#include <errno.h>
 #include <string.h>
 
 #define UNUSED_MS 600000 /* an index without requests is kept for this time */
@@ -242,6 +243,18 @@ static int read_on(const http_t *http, executions_t *self, fault_t *fault)
     return r;
 }
 
+/* Says what a client can do, without the path on the gateway's machine. */
+static void explain(const char *session, fault_t *fault)
+{
+    if (fault->code == EBADMSG)
+        (void) fault_set(fault, EBADMSG,
+                         "the journal of session %s is damaged, so HTTP and "
+                         "MCP cannot follow requests there and run no code; "
+                         "`hearth exec` still does; make a new session to go "
+                         "on",
+                         session);
+}
+
 executions_t *executions_of(http_t *http, const char *session,
                             const char *folder, fault_t *fault)
 {
@@ -259,7 +272,10 @@ executions_t *executions_of(http_t *http, const char *session,
     if (read_on(http, self, fault) == 0)
         return self;
     self->mark = (journal_mark_t){0};
-    return read_on(http, self, fault) == 0 ? self : NULL;
+    if (read_on(http, self, fault) == 0)
+        return self;
+    explain(session, fault);
+    return NULL;
 }
 
 /* --- Events --- */

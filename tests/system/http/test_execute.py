@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Optional
 
 import pytest
 from deadline import wait_for
+from harness import Gateway
+from rpc import Rpc
+from rpc import text_of as said_in
 from web import Answer, Kernel, Web, text_of
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -229,3 +233,21 @@ def test_unknown_executions(kernel: Kernel, web: Web) -> None:
     ):
         assert ask.status == 404, ask
         assert ask.json["message"]
+
+
+def test_a_damaged_journal_is_named(gateway: Gateway, web: Web) -> None:
+    session = gateway.create()
+    session.exec("a = 'kept'")
+    (journal,) = Path(session.model["journal"]).glob("journal-*.log")
+    with journal.open("r+b") as file:
+        file.seek(journal.stat().st_size // 2)
+        file.write(bytes(40))
+    refused = web.post(f"/api/kernels/{session.id}/execute", {"code": "a = 1"})
+    assert refused.status == 500
+    assert refused.json["ename"] == "JournalDamaged"
+    assert "`hearth exec` still does" in refused.json["message"]
+    assert str(journal.parent) not in refused.json["message"]
+    told = Rpc(web).call("execute", code="a = 1", session=session.id)
+    assert told["isError"]
+    assert "make a new session" in said_in(told)
+    assert session.exec("print(a)").stdout == "kept\n"
