@@ -20,6 +20,7 @@
 
 files_thread_t files_rig;
 int64_t files_rig_look_ms;
+int64_t files_rig_now_ms;
 
 /* Timers that were started. */
 static struct {
@@ -39,9 +40,7 @@ void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
 
 int64_t __wrap_clock_monotonic_ms(void)
 {
-    static int64_t now_ms;
-
-    return now_ms += files_rig_look_ms;
+    return files_rig_now_ms += files_rig_look_ms;
 }
 
 int __wrap_zloop_timer(zloop_t *self, size_t delay, size_t times,

@@ -17,6 +17,8 @@
 extern files_thread_t files_rig;
 /* How much later each look at the clock is than the one before; 0 at first. */
 extern int64_t files_rig_look_ms;
+/* The time, which a test may move on. */
+extern int64_t files_rig_now_ms;
 
 /* Makes all; a setup and a teardown of cmocka's. */
 int files_rig_begin(void **state);
