@@ -6,13 +6,12 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
-from deadline import DEADLINE, wait_for
-from harness import HEARTH, Gateway, Session
-from recordings import ask, revive, run_all
+from deadline import DEADLINE
+from harness import Gateway, Session
+from recordings import ask, begin_revival, revive, run_all
 
 
 def test_revive_a_deleted_session(gateway: Gateway, session: Session) -> None:
@@ -148,22 +147,7 @@ SLOW_AGAIN = (
 def test_a_revival_that_is_broken_off(
     gateway: Gateway, session: Session, how: signal.Signals
 ) -> None:
-    run_all(session, "a = 1", SLOW_AGAIN, "b = 1")
-    session.delete()
-    session.wait_state("gone")
-    reviver = subprocess.Popen(
-        [HEARTH, "session", "revive", session.id],
-        env=gateway.env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-    def is_in_second_cell() -> bool:
-        rows = gateway.json("notebook", "trace", "--json", session.id)
-        return rows[-1].get("turn") == 5 and rows[-1]["status"] == "running"
-
-    wait_for(is_in_second_cell, "the cell runs again")
+    reviver = begin_revival(gateway, session, SLOW_AGAIN)
     reviver.send_signal(how)
     said, _ = reviver.communicate(timeout=DEADLINE)
     if how == signal.SIGINT:

@@ -87,6 +87,28 @@ class Rpc:
         return result
 
 
+class Older(Rpc):
+    """A client of an older revision, with its name."""
+
+    def __init__(
+        self, web: Web, path: str = "/mcp", capabilities: Optional[Json] = None
+    ) -> None:
+        super().__init__(web, path, LEGACY)
+        asked = {
+            "protocolVersion": LEGACY,
+            "capabilities": capabilities or {},
+        }
+        answer = self.ask("initialize", asked)
+        self.offered: Json = answer.json["result"]["capabilities"]
+        self.name = answer.headers["Mcp-Session-Id"]
+
+    def headers(self, method: str, params: Json) -> dict[str, str]:
+        made = super().headers(method, params)
+        if hasattr(self, "name"):
+            made["Mcp-Session-Id"] = self.name
+        return made
+
+
 def text_of(result: Json) -> str:
     text: str = result["content"][0]["text"]
     return text

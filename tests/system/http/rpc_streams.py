@@ -8,7 +8,7 @@ import json
 from typing import Iterator, Optional
 
 from deadline import DEADLINE
-from rpc import LEGACY, META, Json, Rpc
+from rpc import META, Json, Older, Rpc
 from web import Web
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -74,22 +74,13 @@ def updated(stream: Stream) -> str:
     return uri
 
 
-class Old(Rpc):
-    """A client of an older revision, with its name."""
+class Old(Older):
+    """One that may subscribe to resources."""
 
     def __init__(self, web: Web, path: str = "/mcp") -> None:
-        super().__init__(web, path, LEGACY)
-        asked = {"protocolVersion": LEGACY, "capabilities": {}}
-        answer = self.ask("initialize", asked)
-        offered = answer.json["result"]["capabilities"]["resources"]
+        super().__init__(web, path)
+        offered = self.offered["resources"]
         assert offered == {"subscribe": True, "listChanged": True}
-        self.name = answer.headers["Mcp-Session-Id"]
-
-    def headers(self, method: str, params: Json) -> dict[str, str]:
-        made = super().headers(method, params)
-        if hasattr(self, "name"):
-            made["Mcp-Session-Id"] = self.name
-        return made
 
     @contextlib.contextmanager
     def listen(self) -> Iterator[Stream]:

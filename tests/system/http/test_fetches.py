@@ -10,6 +10,7 @@ from typing import Any, Iterator, Optional
 import pytest
 from deadline import wait_for
 from fetch_gateway import ALLOW, COMMIT, HOST, PLAIN, README, Fetching
+from keys import two_tokens
 from records import wait_record
 from web import Answer, Web
 
@@ -321,10 +322,8 @@ def test_a_key(gateway: Fetching, web: Web, here: str, place: str) -> None:
 def test_a_key_of_two_tokens(
     gateway: Fetching, web: Web, here: str, place: str
 ) -> None:
-    create = ("token", "create", "--json", "--scope", "files,execute")
     one, other = (
-        web.with_token(gateway.json(*create, name)["token"])
-        for name in ("one", "other")
+        web.with_token(token) for token in two_tokens(gateway, "files,execute")
     )
 
     def clone(web: Web) -> Answer:

@@ -3,12 +3,11 @@ also after a restart of the gateway."""
 
 from __future__ import annotations
 
-import hashlib
-import uuid
 from typing import Any
 
 import pytest
 from deadline import wait_for
+from keys import guessed, two_tokens
 from web import Answer, Kernel, Socket, Web
 
 COUNT = "runs = globals().get('runs', 0) + 1; runs"
@@ -16,12 +15,7 @@ COUNT = "runs = globals().get('runs', 0) + 1; runs"
 
 @pytest.fixture
 def tokens(web: Web) -> list[str]:
-    """Two tokens with the same scopes."""
-    create = ("token", "create", "--json", "--scope", "observe,execute")
-    return [
-        str(web.gateway.json(*create, name)["token"])
-        for name in ("one", "other")
-    ]
+    return two_tokens(web.gateway)
 
 
 def execute(web: Web, kernel: str, place: str, code: str = COUNT) -> Answer:
@@ -55,18 +49,6 @@ def test_code_of_two_tokens_is_not_the_same(
         assert f"'{value}'" in shown or f'"{value}"' in shown, (value, shown)
     # Other code is a conflict of this token alone.
     assert execute(other, kernel.id, place, "1").status == 409
-
-
-def guessed(session: str, key: str) -> str:
-    """The id of a request, if only these two were in it."""
-    digest = bytearray(
-        hashlib.blake2b(
-            session.encode() + b"\0" + key.encode(), digest_size=16
-        ).digest()
-    )
-    digest[6] = digest[6] & 0x0F | 0x80
-    digest[8] = digest[8] & 0x3F | 0x80
-    return str(uuid.UUID(bytes=bytes(digest)))
 
 
 def test_a_request_is_not_guessed_from_its_key(kernel: Kernel) -> None:

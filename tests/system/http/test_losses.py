@@ -8,14 +8,14 @@ import json
 import os
 import re
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from deadline import DEADLINE, wait_for
-from harness import HEARTH, Gateway, Session
+from harness import Gateway, Session
 from processes import members
+from recordings import begin_revival
 from rpc import Rpc, head_of
 from web import Web
 
@@ -165,6 +165,7 @@ def test_a_session_that_was_lost_with_the_machine(mortal: Gateway) -> None:
     assert "LOST" not in over_mcp(web, session)
 
 
+# Runs again until there is the file `go`.
 SLOW_AGAIN = (
     "import os, time\n"
     "while os.path.exists('again') and not os.path.exists('go'):\n"
@@ -173,32 +174,10 @@ SLOW_AGAIN = (
 )
 
 
-def begin_revival(gateway: Gateway, session: Session) -> subprocess.Popen[str]:
-    """Begin the revival of a session with three cells: returns when the second
-    one has begun again, which waits for the file `go`."""
-    for code in ("a = 1", SLOW_AGAIN, "b = 1"):
-        session.exec(code)
-    session.delete()
-    session.wait_state("gone")
-    reviver = subprocess.Popen(
-        [HEARTH, "session", "revive", session.id],
-        env=gateway.env,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-    def is_in_second_cell() -> bool:
-        rows = gateway.json("notebook", "trace", "--json", session.id)
-        return rows[-1].get("turn") == 5 and rows[-1]["status"] == "running"
-
-    wait_for(is_in_second_cell, "the cell runs again")
-    return reviver
-
-
 def test_a_loss_during_a_revival_is_not_final(mortal: Gateway) -> None:
     web = Web.of(mortal)
     session = mortal.create()
-    reviver = begin_revival(mortal, session)
+    reviver = begin_revival(mortal, session, SLOW_AGAIN)
     path = f"/api/kernels/{session.id}/execute"
     location = web.post(f"{path}?view=model", {"code": "a"}).headers["Location"]
     # It comes before the revival's third cell.
@@ -216,7 +195,7 @@ def test_a_loss_during_a_revival_is_not_final(mortal: Gateway) -> None:
 def test_a_loss_whose_revival_was_killed(mortal: Gateway) -> None:
     web = Web.of(mortal)
     session = mortal.create()
-    reviver = begin_revival(mortal, session)
+    reviver = begin_revival(mortal, session, SLOW_AGAIN)
     reviver.kill()
     reviver.communicate(timeout=DEADLINE)
     (session.workspace / "go").touch()
@@ -230,7 +209,7 @@ def test_a_revival_whose_gateway_was_killed(mortal: Gateway) -> None:
     """The next gateway gets its report: nothing is lost."""
     web = Web.of(mortal)
     session = mortal.create()
-    reviver = begin_revival(mortal, session)
+    reviver = begin_revival(mortal, session, SLOW_AGAIN)
     mortal.kill()
     mortal.start()
     web.renew()

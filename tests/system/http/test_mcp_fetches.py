@@ -17,6 +17,7 @@ from fetch_gateway import (
     REPOSITORY,
     Fetching,
 )
+from keys import two_tokens
 from records import wait_record
 from rpc import Json, Rpc, session_of, streamed, text_of
 from web import Web
@@ -249,10 +250,9 @@ def test_a_key_of_two_tokens(
     gateway: Fetching, rpc: Rpc, session: str, action: str
 ) -> None:
     """The other token's call is another one: it has not been done."""
-    create = ("token", "create", "--json", "--scope", "files,execute")
     one, other = (
-        Rpc(rpc.web.with_token(gateway.json(*create, name)["token"]))
-        for name in ("one", "other")
+        Rpc(rpc.web.with_token(token))
+        for token in two_tokens(gateway, "files,execute")
     )
     name = f"two-{action}"
 

@@ -3,12 +3,11 @@ it came with, also after a restart of the gateway."""
 
 from __future__ import annotations
 
-import hashlib
-import uuid
 from typing import Iterator
 
 import pytest
 from harness import Gateway, started
+from keys import guessed, two_tokens
 from rpc import META, Json, Rpc, session_of, text_of
 from web import Web
 
@@ -26,17 +25,9 @@ def rpc_of(gateway: Gateway, token: str) -> Rpc:
     return Rpc(Web.of(gateway).with_token(token))
 
 
-def tokens_of(gateway: Gateway) -> list[str]:
-    """Two tokens with the same scopes."""
-    create = ("token", "create", "--json", "--scope", "observe,execute")
-    return [
-        str(gateway.json(*create, name)["token"]) for name in ("one", "other")
-    ]
-
-
 @pytest.fixture(scope="module")
 def tokens(gateway: Gateway) -> list[str]:
-    return tokens_of(gateway)
+    return two_tokens(gateway)
 
 
 @pytest.fixture
@@ -100,22 +91,10 @@ def test_commands_of_two_tokens_are_not_the_same(
         assert lines_of(result) == [output]
 
 
-def guessed(session: str, key: str) -> str:
-    """The id of a task, if only these two were in it."""
-    digest = bytearray(
-        hashlib.blake2b(
-            session.encode() + b"\0" + key.encode(), digest_size=16
-        ).digest()
-    )
-    digest[6] = digest[6] & 0x0F | 0x80
-    digest[8] = digest[8] & 0x3F | 0x80
-    return f"{session}.{uuid.UUID(bytes=bytes(digest))}"
-
-
 def test_a_key_names_no_task_of_another_token(
     quick: Gateway,
 ) -> None:
-    one, other = (rpc_of(quick, token) for token in tokens_of(quick))
+    one, other = (rpc_of(quick, token) for token in two_tokens(quick))
     made = one.call("execute", {**KEY, **DECLARED}, code=ENDLESS)
     session = made["taskId"].partition(".")[0]
     queued = other.call(
@@ -123,7 +102,7 @@ def test_a_key_names_no_task_of_another_token(
     )
     assert queued["taskId"].partition(".")[0] == session
     assert queued["taskId"] != made["taskId"]
-    task = {"taskId": guessed(session, KEY["hearth/key"])}
+    task = {"taskId": f"{session}.{guessed(session, KEY['hearth/key'])}"}
     assert (
         other.ask("tasks/get", task, DECLARED).json["error"]["code"] == -32602
     )

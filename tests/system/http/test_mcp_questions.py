@@ -13,7 +13,17 @@ from typing import Iterator
 import pytest
 from deadline import DEADLINE, wait_for
 from harness import Gateway
-from rpc import LEGACY, META, Json, Rpc, caller, head_of, session_of, text_of
+from rpc import (
+    LEGACY,
+    META,
+    Json,
+    Older,
+    Rpc,
+    caller,
+    head_of,
+    session_of,
+    text_of,
+)
 from web import Web
 
 ASKED: Json = {"elicitation": {}}
@@ -350,19 +360,11 @@ def test_a_task_asks(web: Web) -> None:
 # ---- before 2026-07-28 ----
 
 
-class Old(Rpc):
-    """A client of an older revision."""
+class Old(Older):
+    """One with capabilities, which gets questions on a call's stream."""
 
     def __init__(self, web: Web, capabilities: Json):
-        super().__init__(web, era=LEGACY)
-        asked = {"protocolVersion": LEGACY, "capabilities": capabilities}
-        self.name = self.ask("initialize", asked).headers["Mcp-Session-Id"]
-
-    def headers(self, method: str, params: Json) -> dict[str, str]:
-        made = super().headers(method, params)
-        if hasattr(self, "name"):
-            made["Mcp-Session-Id"] = self.name
-        return made
+        super().__init__(web, capabilities=capabilities)
 
     @contextlib.contextmanager
     def stream(self, code: str, session: str) -> Iterator[Iterator[Json]]:

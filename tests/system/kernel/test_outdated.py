@@ -122,6 +122,16 @@ def test_pip_says_what_is_unknown(imports, folder):  # noqa: F811
     assert look(imports, "humanize") == ["humanize"]
 
 
+def is_interrupted(kernel, folder):  # noqa: F811
+    """An upgrade whose cell ends by an interrupt, which the kernel's look at
+    the packages has raised."""
+    cell, call = calls(kernel, "%pip install humanize")
+    add(folder, "2", "humanize", "2")
+    answer(kernel, call, result={"status": "ok", "packages": []})
+    error = kernel.until_reply(cell)[-1].content
+    assert error["ename"] == "KeyboardInterrupt"
+
+
 def test_an_interrupt_ends_the_cell_that_looks(imports, folder):  # noqa: F811
     """It is raised here where the kernel looks; the next look does the rest."""
     imports.run(
@@ -132,11 +142,7 @@ def test_an_interrupt_ends_the_cell_that_looks(imports, folder):  # noqa: F811
         "    raise KeyboardInterrupt\n"
         "os.listdir = stopped"
     )
-    cell, call = calls(imports, "%pip install humanize")
-    add(folder, "2", "humanize", "2")
-    answer(imports, call, result={"status": "ok", "packages": []})
-    error = imports.until_reply(cell)[-1].content
-    assert error["ename"] == "KeyboardInterrupt"
+    is_interrupted(imports, folder)
     # Before a cell it is no interrupt, and ends nothing.
     assert imports.value("count") == "2"
     imports.run("os.listdir = real")
@@ -154,11 +160,7 @@ def test_an_interrupt_while_a_record_is_read(kernel, folder):  # noqa: F811
         "    raise KeyboardInterrupt\n"
         "os.open = stopped"
     )
-    cell, call = calls(kernel, "%pip install humanize")
-    add(folder, "2", "humanize", "2")
-    answer(kernel, call, result={"status": "ok", "packages": []})
-    error = kernel.until_reply(cell)[-1].content
-    assert error["ename"] == "KeyboardInterrupt"
+    is_interrupted(kernel, folder)
     assert kernel.value("__import__('humanize').version") == "'2'"
     assert look(kernel, "humanize") == []
 

@@ -32,6 +32,14 @@ def no(folder: Folder, *names: str, **settings: Any) -> Refusal:
     return refused.value
 
 
+def make_first(folder: Folder, index: FakeIndex) -> tuple[dict[str, Any], Path]:
+    """Make an environment with the package a; return what is said of it, and
+    where it is."""
+    index.add("a", "1.0")
+    first = make(folder, "a")
+    return first, folder.profiles() / first["environment"]
+
+
 def shown(folder: Folder, answer: dict[str, Any]) -> list[str]:
     return sorted(os.listdir(folder.profiles() / answer["environment"]))
 
@@ -98,9 +106,7 @@ def test_what_is_forbidden_today_is_refused(
 
 def test_half_of_one_is_made_anew(folder: Folder, index: FakeIndex) -> None:
     """As a worker that was killed leaves it."""
-    index.add("a", "1.0")
-    first = make(folder, "a")
-    made = folder.profiles() / first["environment"]
+    _, made = make_first(folder, index)
     (made.parent / "current").unlink()
     answer = make(folder, "a")
     assert "a.py" in shown(folder, answer)
@@ -144,9 +150,7 @@ def make_older(made: Path) -> None:
 def test_one_that_older_rules_have_let_pass_is_judged_again(
     folder: Folder, index: FakeIndex
 ) -> None:
-    index.add("a", "1.0")
-    first = make(folder, "a")
-    made = folder.profiles() / first["environment"]
+    first, made = make_first(folder, index)
     make_older(made)
     index.requests.clear()
     assert make(folder, "a")["environment"] == first["environment"]
@@ -199,9 +203,7 @@ os.rename = look
 def test_a_damaged_account_is_made_anew(
     folder: Folder, index: FakeIndex
 ) -> None:
-    index.add("a", "1.0")
-    first = make(folder, "a")
-    made = folder.profiles() / first["environment"]
+    first, made = make_first(folder, index)
     (made.parent / "packages.json").write_text("")
     answer = make(folder, "a")
     assert "a.py" in shown(folder, answer)

@@ -5,6 +5,7 @@
 #include "protocol/secret.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/test.h"
+#include "tests/unit/channels/raw_subscriber.h"
 
 #include <arpa/inet.h>
 #include <czmq.h>
@@ -259,27 +260,17 @@ static void counts_subscribers_that_come_and_go(void **state)
     zsock_destroy(&two);
 }
 
-/* Connects to iopub and sends one message several times. A socket of libzmq
- * would leave out those that no subscriber sends. */
+/* Connects to iopub and sends one message several times. */
 static int send_raw(session_t *self, const char *message, int times)
 {
-    static const char greeting[64] = "\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL";
-    static const char ready[] = "\4\x19\5READY\13Socket-Type\0\0\0\3SUB";
-    struct sockaddr_in address = {
+    const struct sockaddr_in address = {
         .sin_family = AF_INET,
         .sin_port = htons((uint16_t) self->connection.ports[CHANNEL_IOPUB]),
         .sin_addr = {htonl(INADDR_LOOPBACK)},
     };
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const char frame[] = {0, 1, message[0]};
-    char answer[64 + 28]; /* its greeting, and READY of an XPUB */
+    int fd = raw_subscriber(&address, sizeof address);
 
-    assert_int_equal(connect(fd, (struct sockaddr *) &address, sizeof address),
-                     0);
-    assert_int_equal(write(fd, greeting, sizeof greeting), sizeof greeting);
-    assert_int_equal(write(fd, ready, sizeof ready - 1), sizeof ready - 1);
-    assert_int_equal(recv(fd, answer, sizeof answer, MSG_WAITALL),
-                     sizeof answer);
     for (int i = 0; i < times; i++)
         assert_int_equal(write(fd, frame, sizeof frame), sizeof frame);
     return fd;

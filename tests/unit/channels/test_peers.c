@@ -4,6 +4,7 @@
 
 #include "tests/lib/folder.h"
 #include "tests/lib/test.h"
+#include "tests/unit/channels/raw_subscriber.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -49,20 +50,10 @@ static int end_server(void **state)
 /* Returns the client's end of a connection that has subscribed to nothing. */
 static int connect_to(const server_t *self)
 {
-    static const char greeting[64] = "\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL";
-    static const char ready[] = "\4\x19\5READY\13Socket-Type\0\0\0\3SUB";
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    char answer[64 + 28]; /* its greeting, and READY of an XPUB */
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     snprintf(address.sun_path, sizeof address.sun_path, "%s", self->path);
-    assert_int_equal(connect(fd, (struct sockaddr *) &address, sizeof address),
-                     0);
-    assert_int_equal(write(fd, greeting, sizeof greeting), sizeof greeting);
-    assert_int_equal(write(fd, ready, sizeof ready - 1), sizeof ready - 1);
-    assert_int_equal(recv(fd, answer, sizeof answer, MSG_WAITALL),
-                     sizeof answer);
-    return fd;
+    return raw_subscriber(&address, sizeof address);
 }
 
 /* Takes the next subscription, or the end of one. */

@@ -228,6 +228,17 @@ static void reports_a_revival_that_runs_no_cell(void **state)
     assert_names(&losses, "[\"df\"]");
 }
 
+/* Begins a revival: the kernel ended after a cell with these variables, and the
+ * one after it has run a cell with "df". */
+static void begin_revival(kernel_losses_t *losses, const char *variables)
+{
+    add_cell(losses, 1, variables);
+    add_state(losses, "gone", "{\"detail\":\"idle\"}");
+    add_state(losses, "reviving", "{}");
+    add_state(losses, "ready", "{}");
+    add_cell(losses, 2, "{\"name\":\"df\"}");
+}
+
 /* Its report is short, and says nothing of cells that the recording has lost.
  */
 static void names_variables_that_a_revival_does_not_know(void **state)
@@ -236,11 +247,7 @@ static void names_variables_that_a_revival_does_not_know(void **state)
 
     (void) state;
     add_state(&losses, "ready", "{}");
-    add_cell(&losses, 1, "{\"name\":\"old\"},{\"name\":\"df\"}");
-    add_state(&losses, "gone", "{\"detail\":\"idle\"}");
-    add_state(&losses, "reviving", "{}");
-    add_state(&losses, "ready", "{}");
-    add_cell(&losses, 2, "{\"name\":\"df\"}");
+    begin_revival(&losses, "{\"name\":\"old\"},{\"name\":\"df\"}");
     add_state(&losses, "revived", "{\"variables\":{\"missing\":[]}}");
     assert_int_equal(losses.loss.fresh_seq, seq);
     assert_names(&losses, "[\"old\"]");
@@ -253,11 +260,7 @@ static void a_revival_of_a_damaged_recording_ends_no_loss(void **state)
     (void) state;
     add_state(&losses, "ready", "{}");
     kernel_losses_miss(&losses);
-    add_cell(&losses, 1, "{\"name\":\"df\"}");
-    add_state(&losses, "gone", "{\"detail\":\"idle\"}");
-    add_state(&losses, "reviving", "{}");
-    add_state(&losses, "ready", "{}");
-    add_cell(&losses, 2, "{\"name\":\"df\"}");
+    begin_revival(&losses, "{\"name\":\"df\"}");
     add_state(&losses, "revived", "{\"variables\":{\"missing\":[]}}");
     assert_int_equal(losses.loss.fresh_seq, seq);
     assert_true(losses.loss.is_unread);
@@ -271,11 +274,7 @@ static void what_was_not_back_is_in_the_loss_of_a_revival(void **state)
 
     (void) state;
     add_state(&losses, "ready", "{}");
-    add_cell(&losses, 1, "{\"name\":\"df\"},{\"name\":\"model\"}");
-    add_state(&losses, "gone", "{\"detail\":\"idle\"}");
-    add_state(&losses, "reviving", "{}");
-    add_state(&losses, "ready", "{}");
-    add_cell(&losses, 2, "{\"name\":\"df\"}");
+    begin_revival(&losses, "{\"name\":\"df\"},{\"name\":\"model\"}");
     add_state(&losses, "restart", "{\"detail\":\"limit\"}");
     assert_string_equal(losses.loss.cause, "limit");
     assert_names(&losses, "[\"df\",\"model\"]");
@@ -287,11 +286,7 @@ static void a_kernel_that_dies_in_a_revival_is_another_loss(void **state)
 
     (void) state;
     add_state(&losses, "ready", "{}");
-    add_cell(&losses, 1, "{\"name\":\"df\"}");
-    add_state(&losses, "gone", "{\"detail\":\"idle\"}");
-    add_state(&losses, "reviving", "{}");
-    add_state(&losses, "ready", "{}");
-    add_cell(&losses, 2, "{\"name\":\"df\"}");
+    begin_revival(&losses, "{\"name\":\"df\"}");
     add_state(&losses, "restart", "{\"detail\":\"limit\"}");
     assert_false(losses.is_reviving);
     add_state(&losses, "ready", "{}");
