@@ -25,6 +25,15 @@ static size_t skip_escape(const char *text, size_t size, size_t at)
     return at < size ? at + 1 : size;
 }
 
+/* Whether the text has no letter from `line` on: a progress line is blanked by
+ * spaces, since not all front ends know the sequence that erases a line. */
+static bool is_blank(const buffer_t *text, size_t line)
+{
+    while (line < text->size && text->data[line] == ' ')
+        line++;
+    return line == text->size;
+}
+
 /* Text as a terminal would leave it: what a carriage return took back is gone,
  * and so are escape sequences. */
 static void write_plain(const char *text, size_t size, buffer_t *out)
@@ -43,8 +52,10 @@ static void write_plain(const char *text, size_t size, buffer_t *out)
             at += 2;
             continue;
         }
-        if (letter == '\r' && at + 1 < size && text[at + 1] != '\n'
-            && text[at + 1] != '\r')
+        bool at_end = at + 1 == size;
+        if (letter == '\r'
+            && (at_end ? is_blank(out, line)
+                       : text[at + 1] != '\n' && text[at + 1] != '\r'))
             out->size = line;
         else if ((letter >= ' ' && letter != 0x7f) || letter == '\t')
             buffer_append(out, &text[at], 1);

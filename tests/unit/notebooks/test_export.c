@@ -420,14 +420,17 @@ static void markdown_cannot_be_left(void **state)
     ask(journal, 1, "{\"code\":\"print('```')\"}");
     say(journal, 1, "stream",
         "{\"name\":\"stdout\",\"text\":\"\\u001b[31mred\\u001b[0m\\n"
-        "```` \\u009b1m\\u001b]0;t\\u0007x\\n10%\\r100%\\r\\nend\\n\"}");
+        "```` \\u009b1m\\u001b]0;t\\u0007x\\n10%\\r100%\\r\\nend\\n"
+        "3 MiB\\r     \\r\"}");
+    say(journal, 1, "stream", "{\"name\":\"stderr\",\"text\":\"left\\r\"}");
     answer(journal, 1, "{\"status\":\"ok\",\"execution_count\":1}");
     append_oddities(journal);
     journal_destroy(&journal);
     assert_int_equal(export_text(path, EXPORT_MARKDOWN, &out, &fault), 0);
-    const char *expected = "## [1] 2026-01-02 03:04:05 (2.000 s)\n\n"
+    const char *expected = "## [1] 2026-01-02 03:04:05 (3.000 s)\n\n"
                            "````python\nprint('```')\n````\n\n"
-                           "`````text\nred\n```` 1mx\n100%\nend\n`````\n\n";
+                           "`````text\nred\n```` 1mx\n100%\nend\n`````\n\n"
+                           "```text\nleft\n```\n\n";
     if (strncmp((char *) out.data, expected, strlen(expected)) != 0)
         fail_msg("%s", (char *) out.data);
     for (size_t i = 0; i < out.size; i++)
