@@ -32,18 +32,17 @@ static int read_text(jspan_t file, const char *key, char *text, size_t size,
     jspan_t value = jspan_member(file, key);
     if (jspan_is(value, JSPAN_ABSENT))
         return 0;
-    cleanup_free char *found = jspan_text_new(value);
-    if (found == NULL)
+    if (!jspan_is(value, JSPAN_STRING))
         return fault_set(fault, EINVAL, "%s is not a string", key);
-    cleanup_buffer buffer_t whole = BUFFER_EMPTY;
-    jspan_text(value, &whole);
-    if (strlen(found) != whole.size)
+    cleanup_free char *found = jspan_plain_new(value);
+    if (found == NULL)
         return fault_set(fault, EINVAL, "%s holds a NUL", key);
-    if (whole.size >= size)
+    size_t length = strlen(found);
+    if (length >= size)
         return fault_set(fault, EINVAL,
                          "%s has %zu bytes; at most %zu are permitted", key,
-                         whole.size, size - 1);
-    memcpy(text, found, whole.size + 1);
+                         length, size - 1);
+    memcpy(text, found, length + 1);
     return 0;
 }
 

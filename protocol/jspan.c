@@ -207,6 +207,18 @@ char *jspan_text_new(jspan_t string)
     return (char *) text.data;
 }
 
+char *jspan_plain_new(jspan_t string)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    if (string.kind != JSPAN_STRING)
+        return NULL;
+    jspan_text(string, &text);
+    return strlen((const char *) text.data) == text.size
+               ? (char *) take_ptr(text.data)
+               : NULL;
+}
+
 bool jspan_text_equals(jspan_t string, const char *text)
 {
     if (string.kind != JSPAN_STRING)

@@ -47,6 +47,10 @@ void jspan_text(jspan_t string, buffer_t *ret_text);
 /* Returns a new copy of the unescaped string, NULL if the span is not a string.
  */
 char *jspan_text_new(jspan_t string);
+/* Returns a new copy like jspan_text_new; NULL also if the string has a NUL,
+ * which would end the copy early. For texts that are compared or passed on as C
+ * strings. */
+char *jspan_plain_new(jspan_t string);
 bool jspan_text_equals(jspan_t string, const char *text);
 /* Reads a number; returns false if it is not an integer that fits. */
 bool jspan_to_integer(jspan_t number, int64_t *ret_value);

@@ -194,7 +194,7 @@ static void on_folder(exchange_t *exchange, const json_t *reply)
 static bool read_kind(save_t *self, jspan_t model, const char *type)
 {
     exchange_t *exchange = self->exchange;
-    cleanup_free char *format = jspan_text_new(jspan_member(model, "format"));
+    cleanup_free char *format = jspan_plain_new(jspan_member(model, "format"));
     model_decoder_t *content = &self->content;
     bool is_string;
 
@@ -249,12 +249,17 @@ static bool read_chunk(save_t *self, jspan_t model, const char *type)
  * answered. */
 static char *read_type(exchange_t *exchange, jspan_t model)
 {
-    cleanup_free char *type = jspan_text_new(jspan_member(model, "type"));
+    jspan_t given = jspan_member(model, "type");
+    cleanup_free char *type = jspan_plain_new(given);
 
     if (!jspan_is(jspan_member(model, "copy_from"), JSPAN_ABSENT))
         exchange_fail(exchange, 400, "Cannot copy with PUT, only POST");
-    else if (!type)
+    else if (!jspan_is(given, JSPAN_STRING))
         exchange_fail(exchange, 400, "No file type provided");
+    else if (!type)
+        exchange_fail(exchange, 400,
+                      "type must be file, notebook or directory, without NUL "
+                      "(\\u0000)");
     else if (strcmp(type, "file") != 0 && strcmp(type, "notebook") != 0
              && strcmp(type, "directory") != 0)
         exchange_fail(exchange, 400, "Unhandled contents type: %.40s", type);

@@ -54,14 +54,10 @@ static bool read_number(jspan_t object, const char *name, uint64_t *ret_number,
 static const char *read_topic(jspan_t object, jspan_t topic,
                               feed_message_t *message)
 {
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
     bool has_tail;
 
-    if (jspan_is(topic, JSPAN_STRING))
-        jspan_text(topic, &text);
-    message->text =
-        mem_copy(text.size ? (const char *) text.data : "", text.size);
-    if (strlen(message->text) != text.size || !is_topic(message->text))
+    message->text = jspan_plain_new(topic);
+    if (!message->text || !is_topic(message->text))
         return "a topic is \"sessions\" or \"session/ID\" with a whole id";
     if (!read_number(object, "since", &message->since, &message->has_since)
         || !read_number(object, "tail", &message->tail, &has_tail)
@@ -90,10 +86,10 @@ const char *feed_message_read(const void *bytes, size_t size,
     ret_message->kind = (feed_message_kind_t) kind;
     switch (ret_message->kind) {
     case FEED_MESSAGE_TOKEN:
-        ret_message->text = jspan_text_new(values[kind]);
+        ret_message->text = jspan_plain_new(values[kind]);
         return ret_message->text && strlen(ret_message->text) < TOKEN_MAX
                    ? NULL
-                   : "a token is a text of less than 1024 bytes";
+                   : "a token is a text of less than 1024 bytes, without NUL";
     case FEED_MESSAGE_CREDIT:
         return read_number(whole, "credit", &ret_message->credit, &is_there)
                        && ret_message->credit <= FEED_MESSAGE_CREDIT_MAX

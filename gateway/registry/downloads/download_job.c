@@ -4,6 +4,8 @@
 #include "gateway/registry/launch/launch_users.h"
 #include "kernels/python_process.h"
 
+#include <string.h>
+
 json_t *download_job_list(char *const *texts_or_null)
 {
     json_t *list = json_array();
@@ -24,9 +26,10 @@ void download_job_add_own(json_t *job, const char *section, json_t *own_or_null)
 
 const char *download_job_text(const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    const json_t *value = json_object_get(object, key);
+    const char *text = json_string_value(value);
 
-    return text ? text : "";
+    return text && strlen(text) == json_string_length(value) ? text : "";
 }
 
 json_t *download_job_of_call(const json_t *call)

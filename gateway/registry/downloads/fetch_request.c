@@ -36,12 +36,18 @@ static const download_kind_t *read_kind(const json_t *content)
     return NULL;
 }
 
+/* Returns true for a text without NUL, which may be a C string. */
+static bool is_plain(const json_t *value)
+{
+    return json_is_string(value)
+           && strlen(json_string_value(value)) == json_string_length(value);
+}
+
 static bool is_key(const json_t *key)
 {
     size_t size = json_string_length(key);
 
-    return size && size <= FETCH_KEY_MAX
-           && strlen(json_string_value(key)) == size;
+    return size && size <= FETCH_KEY_MAX && is_plain(key);
 }
 
 /* Returns true for a text of 1 to `max` bytes that has none of these and no
@@ -113,12 +119,10 @@ static const char *find_flaw(const json_t *content, const download_kind_t *kind)
                "control characters, as https://data.example/table.csv";
     if (!kind)
         return "kind must be file or repository";
-    if (path
-        && (!json_is_string(path)
-            || strlen(json_string_value(path)) != json_string_length(path)))
-        return "path must be a text";
-    if (tag && (!json_is_string(tag) || json_string_length(tag) > TAG_MAX))
-        return "tag must be a text of at most 64 bytes";
+    if (path && !is_plain(path))
+        return "path must be a text without NUL";
+    if (tag && (!is_plain(tag) || json_string_length(tag) > TAG_MAX))
+        return "tag must be a text of at most 64 bytes without NUL";
     if (key && !is_key(key))
         return "key must be a text of 1 to 255 bytes without NUL";
     return find_flaw_of_kind(content, kind == &fetch_kind);

@@ -213,9 +213,12 @@ static void on_signal(session_t *self, process_t *process,
 {
     jspan_t given =
         jspan_member(message_content_json((*request_p)->message), "signal");
-    cleanup_free char *name = jspan_text_new(given);
-    int64_t number = name ? signal_name_number(name)
-                          : number_of(*request_p, "signal", SIGTERM);
+    cleanup_free char *name = jspan_plain_new(given);
+    bool is_default =
+        jspan_is(given, JSPAN_ABSENT) || jspan_is(given, JSPAN_NULL);
+    int64_t number =
+        name ? signal_name_number(name)
+             : number_of(*request_p, "signal", is_default ? SIGTERM : 0);
 
     if (number < 1 || number > 31) {
         process_replies_refuse(

@@ -27,19 +27,6 @@ void process_wish_clear(process_wish_t *self)
     *self = (process_wish_t){0};
 }
 
-/* Returns a text without NUL; NULL if it is something else. */
-static char *plain_text(jspan_t span)
-{
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
-
-    if (!jspan_is(span, JSPAN_STRING))
-        return NULL;
-    jspan_text(span, &text);
-    return strlen((const char *) text.data) == text.size
-               ? mem_copy(text.data, text.size)
-               : NULL;
-}
-
 static size_t count_members(jspan_t container)
 {
     size_t cursor = 0, count = 0;
@@ -62,7 +49,7 @@ static int read_arguments(process_wish_t *self, jspan_t list, fault_t *fault)
             PROCESS_TEXTS_MAX);
     self->arguments = mem_new((count + 1) * sizeof(char *));
     while (jspan_each(list, &cursor, NULL, &value)) {
-        self->arguments[i] = plain_text(value);
+        self->arguments[i] = jspan_plain_new(value);
         if (!self->arguments[i++])
             return fault_set(fault, EINVAL,
                              "argv[%zu] must be a text without NUL", i - 1);
@@ -96,8 +83,8 @@ static int read_environment(process_wish_t *self, jspan_t object,
                          PROCESS_TEXTS_MAX);
     self->environment = mem_new((count + 2) * sizeof(char *));
     while (jspan_each(object, &cursor, &key, &value)) {
-        cleanup_free char *name = plain_text(key);
-        cleanup_free char *text = plain_text(value);
+        cleanup_free char *name = jspan_plain_new(key);
+        cleanup_free char *text = jspan_plain_new(value);
 
         if (!name || !*name || strchr(name, '=') || !text)
             return fault_set(
@@ -188,7 +175,7 @@ static int read_key(process_wish_t *self, jspan_t content, fault_t *fault)
 
     if (jspan_is(key, JSPAN_ABSENT) || jspan_is(key, JSPAN_NULL))
         return 0;
-    self->key = plain_text(key);
+    self->key = jspan_plain_new(key);
     if (!self->key || !*self->key || strlen(self->key) > PROCESS_KEY_MAX)
         return fault_set(fault, EINVAL,
                          "key must be a text of 1 to %d bytes without NUL",
@@ -203,8 +190,8 @@ static int read_rest(process_wish_t *self, jspan_t content, fault_t *fault)
     jspan_t timeout = jspan_member(content, "timeout");
     double seconds = 0;
 
-    self->folder =
-        jspan_is(folder, JSPAN_ABSENT) ? mem_text(".") : plain_text(folder);
+    self->folder = jspan_is(folder, JSPAN_ABSENT) ? mem_text(".")
+                                                  : jspan_plain_new(folder);
     if (!self->folder || !*self->folder || strlen(self->folder) > FOLDER_MAX)
         return fault_set(
             fault, EINVAL,

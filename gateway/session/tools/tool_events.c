@@ -112,7 +112,7 @@ static tool_call_t *make_call(session_t *self, const frame_t *frame,
                               jspan_t content)
 {
     tool_call_t *call = mem_new(sizeof *call);
-    cleanup_free char *name = jspan_text_new(jspan_member(content, "name"));
+    cleanup_free char *name = jspan_plain_new(jspan_member(content, "name"));
     bool is_gateways = name && tool_offer_is_gateways(name);
     int64_t number = 0;
 
@@ -120,7 +120,8 @@ static tool_call_t *make_call(session_t *self, const frame_t *frame,
     call->number = (uint64_t) number;
     call->request = frame->request;
     /* A text that cannot be a tool's name is not repeated anywhere. */
-    call->tool = mem_text(is_gateways || tool_offer_is_name(name) ? name : "?");
+    call->tool = mem_text(
+        is_gateways || (name && tool_offer_is_name(name)) ? name : "?");
     call->wants_progress =
         jspan_is(jspan_member(content, "progress"), JSPAN_TRUE);
     call->begun_ms = clock_monotonic_ms();

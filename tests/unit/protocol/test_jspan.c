@@ -331,6 +331,21 @@ static void unescapes_every_escape(void **state)
     assert_false(jspan_text_equals(parse("\"a\\u0000b\""), "a"));
 }
 
+static void a_plain_text_has_no_nul(void **state)
+{
+    static const char *const others[] = {"\"a\\u0000\"", "\"\\u0000a\"", "7",
+                                         "null", "[\"a\"]"};
+    cleanup_free char *empty = jspan_plain_new(parse("\"\""));
+    cleanup_free char *text = jspan_plain_new(parse("\"a\\u0009\\\\u0000\""));
+
+    (void) state;
+    assert_string_equal(empty, "");
+    assert_string_equal(text, "a\t\\u0000");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_null(jspan_plain_new(parse(others[i])));
+    assert_null(jspan_plain_new((jspan_t){0}));
+}
+
 static void reads_integers_that_fit_only(void **state)
 {
     (void) state;
@@ -420,6 +435,7 @@ int main(void)
         cmocka_unit_test(takes_the_last_of_doubled_keys),
         cmocka_unit_test(walks_arrays_and_objects),
         cmocka_unit_test(unescapes_every_escape),
+        cmocka_unit_test(a_plain_text_has_no_nul),
         cmocka_unit_test(reads_integers_that_fit_only),
         cmocka_unit_test(reads_reals_that_fit),
         cmocka_unit_test(quotes_so_that_it_reads_the_same),

@@ -63,6 +63,7 @@ static void what_is_refused(void **state)
     static const char *const cases[][2] = {
         {"\"kind\":\"folder\"", "kind must be file or repository"},
         {"\"kind\":null", "kind must be file or repository"},
+        {"\"kind\":\"repository\\u0000x\"", "kind must be file or repository"},
         {"\"ref\":\"main\"", "add kind = repository"},
         {"\"depth\":1", "add kind = repository"},
         {"\"lfs\":false", "add kind = repository"},
@@ -90,6 +91,8 @@ static void what_is_refused(void **state)
         {"\"kind\":\"repository\",\"path\":\".\"", "the workspace itself"},
         {"\"path\":\"a\\u0000\"", "path must be a text"},
         {"\"tag\":7", "tag must be a text"},
+        {"\"tag\":\"a\\u0000b\"", "tag must be a text of at most 64 bytes "
+                                  "without NUL"},
     };
 
     (void) state;

@@ -58,6 +58,7 @@ static void refuses_what_it_does_not_know(void **state)
         "{}",
         "{\"token\"",
         "{\"token\":3}",
+        "{\"token\":\"a\\u0000b\"}",
         "{\"other\":1}",
         "{\"credit\":-1}",
         "{\"credit\":1.5}",

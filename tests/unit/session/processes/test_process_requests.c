@@ -293,7 +293,11 @@ static void signals_have_names_and_numbers(void **state)
 {
     static const char *const wrong[] = {"{\"process\":1,\"signal\":0}",
                                         "{\"process\":1,\"signal\":32}",
-                                        "{\"process\":1,\"signal\":\"NONE\"}"};
+                                        "{\"process\":1,\"signal\":\"NONE\"}",
+                                        "{\"process\":1,\"signal\":"
+                                        "\"TERM\\u0000x\"}",
+                                        "{\"process\":1,\"signal\":[]}",
+                                        "{\"process\":1,\"signal\":9.5}"};
     session_t *self = *state;
 
     add(self);
@@ -304,6 +308,8 @@ static void signals_have_names_and_numbers(void **state)
     ask(self, "signal_request", "{\"process\":1,\"signal\":31}");
     DID("keeper SIGNAL 31 0; control process_signal_reply ok");
     ask(self, "signal_request", "{\"process\":1}");
+    DID("keeper SIGNAL 15 0; control process_signal_reply ok");
+    ask(self, "signal_request", "{\"process\":1,\"signal\":null}");
     DID("keeper SIGNAL 15 0; control process_signal_reply ok");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ask(self, "signal_request", wrong[i]);

@@ -193,6 +193,19 @@ static void what_is_no_name_is_not_repeated(void **state)
     HAS("\"name\":\"?\"", "journal tool_result");
 }
 
+static void a_name_is_not_cut_at_a_nul(void **state)
+{
+    static const char *const names[] = {"t\\u0000x", "fetch\\u0000"};
+    session_t *self = *state;
+
+    offer(self);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(call(self, i + 1, names[i]), 0);
+        DID("kernel CALLED; audit tool_call unknown by gateway");
+        HAS("\"name\":\"?\"", "journal tool_call");
+    }
+}
+
 /* The kernel says it until it is journaled. */
 static void a_call_that_is_not_journaled_does_not_count(void **state)
 {
@@ -439,6 +452,7 @@ int main(void)
         TEST(a_refused_one_takes_no_room),
         TEST(past_a_limit_it_fails),
         TEST(what_is_no_name_is_not_repeated),
+        TEST(a_name_is_not_cut_at_a_nul),
         TEST(what_is_not_journaled_is_not_done),
         TEST(a_call_that_is_not_journaled_does_not_count),
         TEST(code_gives_up_one_call),
