@@ -4,6 +4,7 @@
 
 #include "gateway/audit/audit.h"
 #include "gateway/http/core/http.h"
+#include "gateway/http/core/json_body.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -165,19 +166,16 @@ const char *exchange_argument(const exchange_t *self, const char *name)
 
 bool exchange_read_json(exchange_t *self, json_t **ret_body)
 {
-    json_error_t error;
+    fault_t fault;
 
     *ret_body = NULL;
     if (self->request.body.size == 0)
         return true;
-    *ret_body = json_loadb((const char *) self->request.body.data,
-                           self->request.body.size,
-                           JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
+    *ret_body = json_body_read(self->request.body.data, self->request.body.size,
+                               "Invalid JSON in body of request", &fault);
     if (*ret_body)
         return true;
-    exchange_fail(self, 400,
-                  "Invalid JSON in body of request: line %d column %d: %s",
-                  error.line, error.column, error.text);
+    exchange_fail(self, 400, "%s", fault.text);
     return false;
 }
 

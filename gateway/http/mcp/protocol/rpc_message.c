@@ -4,6 +4,7 @@
 
 #include "base/character.h"
 #include "base/utf8.h"
+#include "gateway/http/core/json_body.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -109,25 +110,17 @@ static bool read_method(rpc_message_t *self, const json_t *method,
 bool rpc_message_read(const void *bytes, size_t size,
                       rpc_message_t *ret_message, rpc_flaw_t *ret_flaw)
 {
-    json_error_t error;
+    fault_t fault;
     const json_t *method;
 
     *ret_message = (rpc_message_t){0};
     if (size > RPC_BODY_MAX)
         return rpc_flaw_set(ret_flaw, 413, RPC_INVALID_REQUEST,
                             "a message has at most %u bytes", RPC_BODY_MAX);
-    ret_message->root = json_loadb(
-        bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    if (!ret_message->root
-        && json_error_code(&error) == json_error_null_character)
-        return rpc_flaw_set(ret_flaw, 400, RPC_PARSE_ERROR,
-                            "line %d column %d: a text must not have a NUL "
-                            "(\\u0000); code can make one by \"\\0\"",
-                            error.line, error.column);
+    ret_message->root =
+        json_body_read(bytes, size, "the body is not JSON", &fault);
     if (!ret_message->root)
-        return rpc_flaw_set(ret_flaw, 400, RPC_PARSE_ERROR,
-                            "the body is not JSON: line %d column %d: %s",
-                            error.line, error.column, error.text);
+        return rpc_flaw_set(ret_flaw, 400, RPC_PARSE_ERROR, "%s", fault.text);
     if (json_is_array(ret_message->root))
         return rpc_flaw_set(ret_flaw, 400, RPC_INVALID_REQUEST,
                             "one message each: batches are not accepted");

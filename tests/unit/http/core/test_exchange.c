@@ -70,6 +70,25 @@ static void refuses_json_that_is_no_object(void **state)
     }
 }
 
+/* It is JSON, and the sentence does not speak of a library. */
+static void names_a_nul(void **state)
+{
+    static const char *const bodies[] = {"{\"a\":\"x\\u0000y\"}",
+                                         "{\"a\\u0000\":1}"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        cleanup_exchange exchange_t *self = with_body(bodies[i]);
+        json_auto_t *body = NULL;
+        assert_false(exchange_read_object(self, &body));
+        json_auto_t *answer = answer_of(self);
+        const char *said =
+            json_string_value(json_object_get(answer, "message"));
+        assert_non_null(strstr(said, "a text must not have a NUL (\\u0000)"));
+        assert_null(strstr(said, "JSON"));
+    }
+}
+
 static void counts_the_first_answer(void **state)
 {
     cleanup_exchange exchange_t *self = with_body("");
@@ -284,6 +303,7 @@ int main(void)
         cmocka_unit_test(reads_a_body),
         cmocka_unit_test(takes_no_body_for_an_empty_object),
         cmocka_unit_test(refuses_json_that_is_no_object),
+        cmocka_unit_test(names_a_nul),
         cmocka_unit_test(counts_the_first_answer),
         cmocka_unit_test(says_the_status_where_the_message_is_no_text),
         cmocka_unit_test(names_the_error_that_is_the_cause),

@@ -93,13 +93,19 @@ static void gives_each_flaw_its_code(void **state)
 /* It is JSON, and the sentence says what to do. */
 static void names_a_nul(void **state)
 {
-    static const char text[] = "{\"params\":\"a\\u0000b\"}";
-    cleanup_rpc_message rpc_message_t message = {0};
-    cleanup_rpc_flaw rpc_flaw_t flaw = {0};
+    static const char *const texts[] = {"{\"params\":\"a\\u0000b\"}",
+                                        "{\"a\\u0000\":1}"};
 
     (void) state;
-    assert_false(rpc_message_read(text, strlen(text), &message, &flaw));
-    assert_non_null(strstr(flaw.text, "a text must not have a NUL (\\u0000)"));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        cleanup_rpc_message rpc_message_t message = {0};
+        cleanup_rpc_flaw rpc_flaw_t flaw = {0};
+
+        assert_false(
+            rpc_message_read(texts[i], strlen(texts[i]), &message, &flaw));
+        assert_non_null(
+            strstr(flaw.text, "a text must not have a NUL (\\u0000)"));
+    }
 }
 
 static void limits_ids_methods_and_sizes(void **state)
