@@ -69,7 +69,7 @@ static void list(exchange_t *exchange)
 
 static void put(exchange_t *exchange)
 {
-    cleanup_buffer buffer_t provider = BUFFER_EMPTY;
+    cleanup_free char *provider = NULL;
     jspan_t body, name, tools;
 
     if (!read_body(exchange, &body))
@@ -86,16 +86,14 @@ static void put(exchange_t *exchange)
                       "\"inputSchema\"}");
         return;
     }
-    if (jspan_is(name, JSPAN_STRING))
-        jspan_text(name, &provider);
-    else
-        buffer_text(&provider, TOOLS_REQUEST_PROVIDER);
-    if (strlen((const char *) provider.data) != provider.size) {
+    provider = jspan_is(name, JSPAN_STRING) ? jspan_plain_new(name)
+                                            : mem_text(TOOLS_REQUEST_PROVIDER);
+    if (!provider) {
         exchange_fail(exchange, 400, "provider must be a text without NUL");
         return;
     }
     json_t *content = content_new(exchange, "register");
-    tools_request_set_text(content, "provider", buffer_bytes(&provider));
+    tools_request_set_text(content, "provider", text_bytes(provider));
     tools_request_set_text(content, "text", (bytes_t){tools.text, tools.size});
     ask(exchange, content, on_list);
 }

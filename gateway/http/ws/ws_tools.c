@@ -192,18 +192,17 @@ static void on_register(ws_tools_t *self, const message_t *message,
 {
     jspan_t tools = jspan_member(content, "tools");
     jspan_t given = jspan_member(content, "provider");
-    cleanup_buffer buffer_t provider = BUFFER_EMPTY;
-    const char *name;
+    cleanup_free char *name = jspan_is(given, JSPAN_ABSENT)
+                                  ? mem_text(TOOLS_REQUEST_PROVIDER)
+                                  : jspan_plain_new(given);
     json_t *request;
 
-    if (jspan_is(given, JSPAN_STRING))
-        jspan_text(given, &provider);
-    else
-        buffer_text(&provider, TOOLS_REQUEST_PROVIDER);
-    name = (const char *) provider.data;
-    if (!(jspan_is(given, JSPAN_ABSENT) || jspan_is(given, JSPAN_STRING))
-        || strlen(name) != provider.size) {
-        refuse(self, message, "`provider` must be a text without NUL");
+    if (!name) {
+        refuse(self, message,
+               jspan_is(given, JSPAN_STRING)
+                   ? "`provider` must be a text without NUL (\\u0000)"
+                   : "`provider` must be a text; leave it out for "
+                     "`" TOOLS_REQUEST_PROVIDER "`");
         return;
     }
     if (!jspan_is(tools, JSPAN_ARRAY)) {

@@ -72,6 +72,18 @@ def test_one_connection_can_do_both(kernel: Kernel) -> None:
         assert text_of(ws.finish(msg_id)) == "add: it rains\n"
 
 
+def test_what_is_no_provider_is_said(kernel: Kernel) -> None:
+    with kernel.socket() as ws:
+        for wrong in (7, None, True, ["a"], {}):
+            reply = ask(ws, "tools_register", {"provider": wrong, "tools": []})
+            assert reply["evalue"].startswith(
+                "`provider` must be a text; leave it out for `agent`"
+            ), reply
+        reply = ask(ws, "tools_register", {"provider": "a\0b", "tools": []})
+        assert "must be a text without NUL" in reply["evalue"]
+        register(ws)
+
+
 def test_a_connection_is_told_that_its_provider_was_removed(
     kernel: Kernel,
 ) -> None:
