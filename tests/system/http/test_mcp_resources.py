@@ -351,6 +351,17 @@ def test_a_task_is_notified(rpc: Rpc, session: str) -> None:
 # ---- before 2026-07-28 ----
 
 
+def test_a_newer_stream_ends_the_older(web: Web, session: str) -> None:
+    """Its client learns that no more comes there."""
+    old = Old(web)
+    uri = f"hearth://sessions/{session}/notebook.ipynb"
+    with old.listen() as first, old.listen() as second:
+        assert b"data:" not in first.response.read()
+        assert old.result("resources/subscribe", {"uri": uri}) == {}
+        old.call("execute", code="1", session=session)
+        assert updated(second) == uri
+
+
 def test_older_clients_subscribe(web: Web, session: str) -> None:
     old = Old(web)
     uri = f"hearth://sessions/{session}/notebook.ipynb"

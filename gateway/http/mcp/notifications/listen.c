@@ -146,6 +146,15 @@ static watch_t *watch_of(const mcp_call_t *call)
                          clock_monotonic_ms());
 }
 
+/* Ends the stream of the client, so that the client learns it. */
+static void end_stream(watch_t *watch)
+{
+    if (!watch->call)
+        return;
+    watch->call->state = NULL;
+    call_end_stream(watch->call);
+}
+
 void listen_forget(const exchange_t *exchange, const char *client)
 {
     http_mcp_t *mcp = &exchange->http->mcp;
@@ -155,10 +164,7 @@ void listen_forget(const exchange_t *exchange, const char *client)
 
     if (!watch)
         return;
-    if (watch->call) {
-        watch->call->state = NULL;
-        call_end_stream(watch->call);
-    }
+    end_stream(watch);
     listeners_forget(&mcp->listeners, watch);
 }
 
@@ -234,8 +240,7 @@ void listen_get(mcp_call_t *call)
 {
     watch_t *watch = watch_of(call);
 
-    if (watch->call)
-        watch->call->state = NULL;
+    end_stream(watch);
     call_keep(call, watch, leave, &ops);
     call_begin_stream(call);
     watch_begin(watch, call);
