@@ -40,8 +40,8 @@ void buffer_reset(buffer_t *self);
 
 #define cleanup_buffer CLEANUP(buffer_reset)
 
-/* Allocate or abort: pretending to survive without memory would be dead
- * code. The only callers of malloc in the tree are in base/buffer.c. */
+/* Allocate memory that the caller owns, or end the program if there is not
+ * enough. Only base/buffer.c calls malloc. */
 void *mem_new(size_t size); /* zeroed */
 void *mem_resize(void *old, size_t size);
 void *mem_copy(const void *bytes, size_t size); /* NUL-terminated copy */

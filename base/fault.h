@@ -8,15 +8,15 @@ typedef struct {
     char text[252]; /* a sentence without a full stop */
 } fault_t;
 
-/* Each function returns -code, so that a failure is one line. A text that does
- * not fit is cut. */
+/* Sets the code and the text; a text that does not fit is cut. Returns -code,
+ * so that a failure is one line: `return fault_set(...)`. */
 int fault_set(fault_t *fault, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Sets "<what>: <what errno says>" and returns -errno. */
 int fault_errno(fault_t *fault, const char *what);
 
-/* Puts "<format>: " before the text that is there. */
+/* Puts "<format>: " before the text that is there. Returns -code. */
 int fault_wrap(fault_t *fault, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -37,11 +37,13 @@ ssize_t fd_receive(int socket, void *bytes, size_t size, size_t fd_max,
 int fd_listen_unix(const char *path, int *ret_fd, fault_t *fault);
 /* Opens a connected, non-blocking Unix stream socket. */
 int fd_connect_unix(const char *path, int *ret_fd, fault_t *fault);
-/* Do the same with a socket that keeps messages apart (SOCK_SEQPACKET). */
+/* Do the same as the two functions above with a socket that keeps messages
+ * apart (SOCK_SEQPACKET). */
 int fd_listen_packets(const char *path, int *ret_fd, fault_t *fault);
 int fd_connect_packets(const char *path, int *ret_fd, fault_t *fault);
 
-/* Appends the whole file, at most `max` bytes (-EFBIG past it). */
+/* Appends the whole file to `ret_content`; -EFBIG if it has more than `max`
+ * bytes. */
 int file_read(const char *path, size_t max, buffer_t *ret_content,
               fault_t *fault);
 /* Removes the temporary file that a program killed within file_write_atomic of

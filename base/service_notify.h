@@ -13,8 +13,8 @@ service_notify_t *service_notify_new(void);
 void service_notify_destroy(service_notify_t **self_p);
 #define cleanup_service_notify CLEANUP(service_notify_destroy)
 
-/* Each may be called with NULL, and does nothing then. `status` is a line for
- * people. */
+/* Send a report. `self` may be NULL: then they do nothing. `status` is a line
+ * for people. */
 void service_notify_ready(const service_notify_t *self, const char *status);
 void service_notify_reloading(const service_notify_t *self);
 void service_notify_stopping(const service_notify_t *self);

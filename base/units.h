@@ -22,7 +22,8 @@ bool units_size(const char *text, uint64_t *ret_bytes);
 /* Reads decimal digits only. */
 bool units_number(const char *text, uint64_t *ret_value);
 
-/* Write "90s", "1G": with the largest unit that divides the value. */
+/* Write "90s" or "1G": the number in the largest unit that divides the value.
+ */
 void units_write_duration(uint64_t ms, char *ret_text, size_t size);
 void units_write_size(uint64_t bytes, char *ret_text, size_t size);
 /* Writes "512 MiB" or "2 GiB" for a sentence: whole GiB if it is some, else
