@@ -59,9 +59,10 @@ int kernel_pidfd(const kernel_t *self);
 bool kernel_is_writing(const kernel_t *self);
 /* Returns the number of bytes that came over the link, on all connections. */
 uint64_t kernel_received(const kernel_t *self);
-/* Return bytes of memory. The first is of messages on the link, both ways. The
- * second is of the message that the kernel has begun and not ended. The third
- * is how many more the next kernel_read may take. */
+/* Return sizes in bytes of memory. kernel_held: what the link's buffers take,
+ * in both directions. kernel_unfinished: what a message takes of which the
+ * kernel has sent only a part. kernel_growth: how much the next kernel_read may
+ * add. */
 size_t kernel_held(const kernel_t *self);
 size_t kernel_unfinished(const kernel_t *self);
 size_t kernel_growth(const kernel_t *self);

@@ -11,11 +11,12 @@
 #include <Python.h>
 #include <stdbool.h>
 
-/* Returns a handler: KeyboardInterrupt where decide(number, frame) is true. */
+/* Returns a handler that raises KeyboardInterrupt if decide(number, frame) is
+ * true. */
 PyObject *handlers_new_interrupter(PyObject *decide);
-/* From now on note(number, frame) is called before each handler of SIGINT that
- * signal.signal sets, and no KeyboardInterrupt is dropped. Returns -1 with an
- * exception set. */
+/* Has note(number, frame) called before each handler of SIGINT that
+ * signal.signal sets from now on. From then on the interpreter drops no
+ * KeyboardInterrupt. Returns -1 with an exception set on failure. */
 int handlers_install(PyObject *note);
 /* Returns true if what is handled is no new signal: the last one is raised
  * again. */

@@ -39,7 +39,7 @@ void link_join(link_t *self, int epoll);
 
 /* Return descriptors, borrowed from the link. The first is readable when a
  * request may have come, the second when an input reply may have come. The
- * third is readable when there may be room again. */
+ * third is readable when there may be room for text or events again. */
 int link_requests_fd(const link_t *self);
 int link_inputs_fd(const link_t *self);
 int link_room_fd(const link_t *self);
