@@ -114,8 +114,8 @@ void frame_decoder_added(frame_decoder_t *self, size_t size);
  * limit. */
 int frame_decoder_next(frame_decoder_t *self, frame_t *ret_frame,
                        fault_t *fault);
-/* Return the decoder's memory in bytes, and how much the next call of
- * frame_decoder_space may add. */
+/* Return sizes in bytes: the decoder's memory, and how much the next call of
+ * frame_decoder_space may add to it. */
 size_t frame_decoder_held(const frame_decoder_t *self);
 size_t frame_decoder_growth(const frame_decoder_t *self);
 /* Returns true if it has bytes of an unfinished frame. */

@@ -33,7 +33,8 @@ int message_check(const message_t *self, fault_t *fault);
 void message_add_identity(message_t *self, const void *bytes, size_t size);
 void message_add_buffer(message_t *self, const void *bytes, size_t size);
 
-/* Return unescaped members of the header, lent; "" if absent. */
+/* Return msg_id, msg_type and session of the header, unescaped and lent; "" if
+ * the header does not have the member. */
 const char *message_id(const message_t *self);
 const char *message_type(const message_t *self);
 const char *message_session(const message_t *self);
@@ -46,7 +47,8 @@ bytes_t message_header(const message_t *self);
 bytes_t message_parent(const message_t *self);
 bytes_t message_metadata(const message_t *self);
 bytes_t message_content(const message_t *self);
-/* Return checked JSON to be walked; ABSENT if there is none. */
+/* Return metadata and content as checked JSON that can be walked, lent. A part
+ * that is missing is {}; one that is no JSON is ABSENT. */
 jspan_t message_metadata_json(const message_t *self);
 jspan_t message_content_json(const message_t *self);
 /* Sets the sender that the receiver has determined; "" if it is unknown. It is

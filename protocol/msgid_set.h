@@ -11,9 +11,8 @@
 
 typedef struct msgid_set msgid_set_t;
 
-/* The newest MSGID_SET_MAX ids are always found; up to MSGID_SET_MAX older ones
- * may be.
- */
+/* Returns an empty set, which the caller owns. The newest `max` ids are always
+ * found. Up to `max` older ones may be found, too. */
 #define MSGID_SET_MAX (7u << 19) /* 3,670,016: in 32 MiB, and twice that */
 msgid_set_t *msgid_set_new(size_t max);
 void msgid_set_destroy(msgid_set_t **self_p);

@@ -12,7 +12,8 @@
 
 typedef struct replay_guard replay_guard_t;
 
-/* Memory grows with use; `limit` signatures at most. */
+/* Returns an empty guard, which the caller owns. It keeps at most `limit`
+ * signatures, and its memory grows with their number. */
 replay_guard_t *replay_guard_new(size_t limit);
 void replay_guard_destroy(replay_guard_t **self_p);
 #define cleanup_replay_guard CLEANUP(replay_guard_destroy)

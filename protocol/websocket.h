@@ -26,11 +26,13 @@ typedef struct {
     size_t buffer_count;
 } websocket_parts_t;
 
-/* A frame that a client sent. 0: *ret_message is the caller's. -EBADMSG: it is
- * no message, `fault` says why. -EPROTONOSUPPORT: it is one, of a channel that
- * there is not (or iopub, which only listens); to be dropped, not to end the
- * connection. Clients differ: a missing channel is shell, a missing part {},
- * buffers may be {}, and legacy binary may come in a text frame. */
+/* Decodes a frame that a client sent; the caller owns *ret_message. Forms
+ * differ from client to client. A channel may be missing (shell is meant), and
+ * so may any part but the header. `buffers` may be an object, and legacy binary
+ * may come in a text frame. Returns -EBADMSG if the frame is no message;
+ * `fault` says why. Returns -EPROTONOSUPPORT if its channel is unknown or
+ * iopub, to which clients do not send. The caller drops such a message and
+ * keeps the connection. */
 int websocket_decode(websocket_form_t form, const void *bytes, size_t size,
                      channel_t *ret_channel, message_t **ret_message,
                      fault_t *fault);
@@ -41,7 +43,8 @@ int websocket_decode(websocket_form_t form, const void *bytes, size_t size,
 bool websocket_encode(websocket_form_t form, bool text_only, channel_t channel,
                       const websocket_parts_t *parts, buffer_t *out);
 
-/* The channel of that name; CHANNEL_COUNT when there is none. */
+/* Returns the channel of that name; CHANNEL_COUNT if no channel has it. A
+ * client has no heartbeat channel on a WebSocket, so "hb" is not found. */
 channel_t websocket_channel(const void *name, size_t size);
 const char *websocket_channel_name(channel_t channel);
 
