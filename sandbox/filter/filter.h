@@ -14,7 +14,8 @@ typedef struct {
     unsigned short length;    /* instructions */
 } filter_t;
 
-/* For an architecture by its AUDIT_ARCH number. */
+/* Compiles the payload's filter for an architecture, by its AUDIT_ARCH number.
+ * The caller clears `self`. */
 int filter_build_for(filter_t *self, uint32_t arch, sandbox_network_t network,
                      fault_t *fault);
 int filter_build_payload(filter_t *self, sandbox_network_t network,

@@ -84,8 +84,8 @@ static inline long call(long number, long a, long b, long c, long d, long e,
     call((n), (long) (a), (long) (b), (long) (c), (long) (d), (long) (e),      \
          (long) (f))
 
-/* Copy and fill memory. A compiler may replace a loop or an assignment by calls
- * of these functions. */
+/* Copy and fill memory. A compiler may put calls of these functions where the
+ * source has a loop or an assignment. */
 void *memcpy(void *to, const void *from, size_t size);
 void *memset(void *to, int byte, size_t size);
 
