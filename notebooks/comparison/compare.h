@@ -29,8 +29,9 @@ typedef struct {
 void difference_clear(difference_t *self);
 #define cleanup_difference CLEANUP(difference_clear)
 
-/* nbformat 4 outputs with texts in one piece (notebook_cell_t). True when they
- * show the same; else *ret_difference says where they first do not. */
+/* Returns true if two lists of nbformat 4 outputs show the same; their texts
+ * are in one piece (notebook_cell_t). If not, *ret_difference is the first
+ * difference, for the caller to clear. */
 bool compare_outputs(const compare_t *self, const json_t *left,
                      const json_t *right, difference_t *ret_difference);
 bool compare_text(const compare_t *self, const char *left, size_t left_size,

@@ -4,9 +4,10 @@
 
 #include "notebooks/comparison/replay.h"
 
-/* Names the cause of a failure: a name or a file that is missing now occurs in
- * the source of an earlier cell that differed, or the recording had the file.
- * `has_differed` is indexed by the numbers of cells. */
+/* Adds to a step that differs why it failed, if the cause can be found. It is
+ * an earlier cell that differed and has the missing name or file in its source.
+ * Or it is a file that only the recorded session had. `has_differed` is indexed
+ * by the numbers of cells. */
 void replay_explain(replay_step_t *step, const notebook_t *notebook,
                     const bool *has_differed);
 /* Returns the text of the first error of that name; "" if no output is one. */

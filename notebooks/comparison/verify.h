@@ -18,12 +18,14 @@ typedef struct {
 void verify_clear(verify_t *self);
 #define cleanup_verify CLEANUP(verify_clear)
 
-/* Both report a failure only when nothing could be looked at. `key` as for
- * the journal. */
+/* Checks a journal. What is wrong with it is in *ret_verify, which the caller
+ * clears. A negative result says that the journal could not be read at all.
+ * `key` is the journal's, or NULL for the public one. */
 int verify_journal(const char *journal_folder, const uint8_t *key,
                    verify_t *ret_verify, fault_t *fault);
-/* `journal_folder`: of the session that the notebook names; NULL when there is
- * none any more. */
+/* Checks a notebook as verify_journal checks a journal. `journal_folder` is
+ * that of the session which the notebook names, or NULL if that journal is not
+ * here. */
 int verify_notebook(const notebook_t *notebook, const uint8_t *key,
                     const char *journal_folder, verify_t *ret_verify,
                     fault_t *fault);

@@ -70,27 +70,31 @@ notebook_cell_t *notebook_find(const notebook_t *self, const char *id);
  * none. */
 json_t *notebook_cell_note(const notebook_cell_t *cell, const char *key);
 
-/* As nbformat 4.5 has it, texts in one piece; the caller's. */
+/* Returns the cell as nbformat 4.5 has it, with texts in one piece; the caller
+ * owns it. */
 json_t *notebook_cell_json(const notebook_cell_t *cell);
 
 /* Reads the notebook in a file of nbformat 4, or of nbformat 3, which is
  * converted. -EINVAL and -EFBIG say what is wrong, and in which cell; nothing
  * is to be cleared after a failure. `name` is for faults. */
 int notebook_read(const char *path, notebook_t *ret_notebook, fault_t *fault);
-/* Like notebook_read, but the cells' outputs stay in the file: memory does not
- * grow with them. A regular file is mapped until notebook_clear and must not
- * become shorter meanwhile; others are read as notebook_read reads them. */
+/* Reads a notebook like notebook_read, but the cells' outputs stay in the file:
+ * memory does not grow with them. A regular file is mapped until notebook_clear
+ * and must not become shorter meanwhile. Others are read as notebook_read reads
+ * them. */
 int notebook_open(const char *path, notebook_t *ret_notebook, fault_t *fault);
-/* Does the same with a regular file of one's own, of any size, that is open;
- * the caller closes it. */
+/* Does the same with a regular file that is open and which no other program
+ * changes. It may be of any size. The caller closes it; `name` is for faults.
+ */
 int notebook_map(int fd, const char *name, notebook_t *ret_notebook,
                  fault_t *fault);
 /* Makes sure that the outputs are there, or that they are not when they can be
  * had again. */
 void notebook_cell_load(notebook_cell_t *cell);
 void notebook_cell_unload(notebook_cell_t *cell);
-/* Where the memory begins that the cell's text keeps in a mapped file, or
- * NULL; at the beginning of a page. */
+/* Returns where the memory begins that the cell's text keeps in a mapped file:
+ * a multiple of 64 KiB, or the file's beginning. Returns NULL if the cell is in
+ * no mapped file. */
 const char *notebook_cell_pages(const notebook_cell_t *cell);
 int notebook_parse(const char *text, size_t size, const char *name,
                    notebook_t *ret_notebook, fault_t *fault);

@@ -16,13 +16,15 @@ typedef struct {
     crypto_generichash_state cells; /* over their seals, in order */
 } notebook_mac_t;
 
-/* `key`: the journal's, or NULL for the fixed public one. */
+/* Begins with the key: the journal's, or NULL for the fixed public one. */
 void notebook_mac_init(notebook_mac_t *self, const uint8_t *key);
-/* One cell's: over its source, outputs, count, times and our own metadata
- * without the "mac". What others add elsewhere is theirs. */
+/* Writes the MAC of a cell. It covers the source, the outputs, the count, the
+ * times and the metadata "hearth" without its "mac". Other metadata and
+ * attachments may be changed by anyone. */
 void notebook_mac_cell(const notebook_mac_t *self, const notebook_cell_t *cell,
                        char ret_hex[NOTEBOOK_MAC_HEX_SIZE]);
-/* Cells' seals, in order, as they are written. */
+/* Adds the MAC of a cell to that of the notebook; called for the cells in
+ * order. */
 void notebook_mac_add(notebook_mac_t *self, const char *hex);
 /* Returns the MAC of all cells and of the journal's head. */
 void notebook_mac_finish(notebook_mac_t *self, const char *session,

@@ -28,8 +28,8 @@ typedef struct {
 
 void output_list_clear(output_list_t *self);
 
-/* One message of the record `seq`; `size` bytes of content. Other types than
- * outputs are ignored. */
+/* Adds the output of one message in the record `seq`; its content has `size`
+ * bytes. Messages of types that are no outputs are ignored. */
 void output_list_add(output_list_t *self, uint64_t seq, const char *type,
                      json_t *content, size_t size);
 /* Says that the journal gave up outputs here. */

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* `output` is an output of nbformat 4. */
+/* Appends an output of nbformat 4 as HTML. */
 void page_output(const json_t *output, buffer_t *out);
 
 #endif

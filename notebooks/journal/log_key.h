@@ -10,8 +10,9 @@
 
 #define LOG_KEY_SIZE 32
 
-/* Out of a file of mode 0600; `makes` it, at random, when there is none.
- * -EINVAL: the file holds something else. */
+/* Reads a key from its file. If there is no file and `makes` is set, a random
+ * key is written to a new one of mode 0600. -ENOENT if there is no file
+ * otherwise. -EINVAL if the file has another size than a key. */
 int log_key_read(const char *path, bool makes, uint8_t ret_key[LOG_KEY_SIZE],
                  fault_t *fault);
 

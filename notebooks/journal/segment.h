@@ -56,7 +56,8 @@ void segment_key_set(segment_key_t *self, const uint8_t *key);
 
 /* Writes "journal-000001.log". */
 void segment_name(uint64_t number, char ret_name[SEGMENT_NAME_SIZE]);
-/* Reads a segment's number; false if the name is not a segment's. */
+/* Reads the number of a segment from its file's name. Returns false if no
+ * segment has such a name. */
 bool segment_number(const char *name, uint64_t *ret_number);
 
 /* Loads the whole file as it is now. */

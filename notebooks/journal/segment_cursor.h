@@ -19,7 +19,8 @@ typedef struct {
     size_t window_used;               /* bytes of the window before `at` */
 } segment_cursor_t;
 
-/* `key` as for segment_key_set. The cursor is in no segment. */
+/* Makes a cursor that is in no segment yet. `folder` is borrowed; `key` as for
+ * segment_key_set. */
 void segment_cursor_init(segment_cursor_t *self, const char *folder,
                          const uint8_t *key);
 void segment_cursor_clear(segment_cursor_t *self);

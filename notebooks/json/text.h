@@ -21,7 +21,8 @@ typedef struct {
                          back to the system; NULL: none are */
 } json_text_t;
 
-/* A byte order mark at the beginning is passed over. */
+/* Begins with a text, which is borrowed. A byte order mark at its beginning is
+ * passed over. */
 void json_text_init(json_text_t *self, const char *text, size_t size);
 void json_text_clear(json_text_t *self);
 #define cleanup_json_text CLEANUP(json_text_clear)
@@ -30,9 +31,11 @@ void json_text_clear(json_text_t *self);
  * 64 bits become real numbers; NaN, Infinity, -Infinity and numbers past a
  * double's range become strings. */
 json_t *json_text_value(json_text_t *self);
-/* Passes over the next value and looks only for its end. False: a flaw. */
+/* Passes over the next value and looks only for its end. Returns false if there
+ * is a flaw. */
 bool json_text_skip(json_text_t *self);
-/* Passes over white space and then, if it is there, that byte. */
+/* Passes over white space, and over `byte` if it comes next. Returns true if it
+ * did. */
 bool json_text_take(json_text_t *self, char byte);
 /* Returns the next member's name, the caller's, and passes over its colon;
  * NULL if there is a flaw. */

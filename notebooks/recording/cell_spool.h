@@ -19,7 +19,8 @@ cell_spool_t *cell_spool_new(void);
 void cell_spool_destroy(cell_spool_t **self_p);
 #define cleanup_cell_spool CLEANUP(cell_spool_destroy)
 
-/* The cell is empty afterwards. */
+/* Put a cell into the spool, and take it out again. A cell that is put is empty
+ * afterwards, also after a failure; one that is taken is the caller's. */
 int cell_spool_put(cell_spool_t *self, notebook_cell_t *cell,
                    cell_spool_place_t *ret_place, fault_t *fault);
 int cell_spool_take(cell_spool_t *self, const cell_spool_place_t *place,

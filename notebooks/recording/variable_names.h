@@ -5,12 +5,14 @@
 
 #include <jansson.h>
 
-/* One cell's difference; wrong types in it are left out. */
+/* Applies the difference of one cell to `names`. Members of a wrong type are
+ * left out. */
 void variable_names_apply(json_t *names, const json_t *difference);
 
-/* {"back": [name ...], "different": [{"name", "was", "is"} ...],
- *  "missing": [name ...]}: what of `expected` is in `present`. Sorted; at most
- * `max` names each, "more" counts the others. */
+/* Compares the variables in `expected` with those in `present`. Returns
+ * {"back": [name ...], "different": [{"name", "was", "is"} ...], "missing":
+ * [name ...]}, sorted by name, which the caller owns. The three have at most
+ * `max` names each; "more" counts the others. */
 json_t *variable_names_compare(json_t *expected, const json_t *present,
                                size_t max);
 
