@@ -10,15 +10,14 @@
 #include <czmq.h>
 #include <jansson.h>
 
-/* Each passes a request, which is taken, to the thread for endpoints, or
- * refuses it. */
+/* Pass a request, which is taken, to the thread for endpoints, or refuse it. */
 void endpoints_api_on_open(const registry_parts_t *parts, json_t *content,
                            message_t **request_p);
 void endpoints_api_on_list(const registry_parts_t *parts, json_t *content,
                            message_t **request_p);
 void endpoints_api_on_close(const registry_parts_t *parts, json_t *content,
                             message_t **request_p);
-/* A zloop reader: takes one answer of that thread; `arg` is the parts. */
+/* Takes one answer of that thread: a zloop reader, whose `arg` is the parts. */
 int endpoints_api_on_endpoints(zloop_t *loop, zsock_t *pipe, void *arg);
 
 #endif

@@ -14,8 +14,8 @@
  */
 void files_api_make(const registry_parts_t *parts, json_t *content,
                     message_t **request_p);
-/* A zloop reader: takes one piece of news of that thread; `arg` is the parts.
- */
+/* Takes one piece of news of that thread: a zloop reader, whose `arg` is the
+ * parts. */
 int files_api_on_files(zloop_t *loop, zsock_t *pipe, void *arg);
 
 #endif

@@ -7,7 +7,8 @@
 
 typedef struct management_api management_api_t;
 
-/* `parts` is borrowed, and may be filled later. */
+/* Returns the table of management requests, which the caller owns. `parts` is
+ * borrowed, and may be filled later. */
 management_api_t *management_api_new(const registry_parts_t *parts);
 void management_api_destroy(management_api_t **self_p);
 #define cleanup_management_api CLEANUP(management_api_destroy)
@@ -17,8 +18,8 @@ void management_api_serve(management_api_t *self);
 /* Serves again the requests that a session's actor has not answered before it
  * ended. */
 void management_api_redo(management_api_t *self, const char *session);
-/* A management_watch_fn: notes a dropped message in the audit log; `arg` is the
- * parts. */
+/* Notes a dropped message in the audit log: a management_watch_fn, whose `arg`
+ * is the parts. */
 void management_api_on_bad_message(void *arg, const char *who,
                                    const char *verdict);
 

@@ -14,8 +14,9 @@
 
 typedef struct closing closing_t;
 
-/* All are borrowed; `loop` is ended when all sessions are done, or have had
- * their time. */
+/* Returns the end of a gateway, which has not begun; the caller owns it. All
+ * arguments are borrowed. `loop` is ended when all sessions are done, or have
+ * had their time. */
 closing_t *closing_new(const options_t *options, session_table_t *table,
                        pending_requests_t *pending, zloop_t *loop);
 void closing_destroy(closing_t **self_p);

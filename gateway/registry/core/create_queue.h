@@ -15,7 +15,7 @@
 
 typedef struct create_queue create_queue_t;
 
-/* The table is borrowed. */
+/* Returns an empty queue, which the caller owns. The table is borrowed. */
 create_queue_t *create_queue_new(const session_table_t *table);
 /* Drops the requests. */
 void create_queue_destroy(create_queue_t **self_p);
@@ -25,13 +25,14 @@ void create_queue_destroy(create_queue_t **self_p);
  * for its turn, if that is NULL. `asked_us` is when it came, monotonic. */
 void create_queue_add(create_queue_t *self, message_t **request_p,
                       const session_entry_t *older, int64_t asked_us);
-/* Takes the first request whose turn it is out of the queue; the caller owns
- * it, and its content. NULL if there is none. A request stays if its older
- * session is gone and another session has taken the connection file since: that
- * session is asked to end, and the request waits for that. */
+/* Takes the first request whose turn it is out of the queue. The caller owns
+ * it, and its content; NULL if it is no request's turn. A request stays if its
+ * older session is gone and another session has taken the connection file
+ * since. That session is asked to end, and the request waits for that. */
 message_t *create_queue_next(create_queue_t *self, json_t **ret_content,
                              int64_t *ret_asked_us);
-/* Takes the first request, whatever it waits for; the caller owns it. */
+/* Takes the first request out of the queue, whatever it waits for; the caller
+ * owns it. NULL if the queue is empty. */
 message_t *create_queue_give_up(create_queue_t *self);
 
 /* Returns how many requests wait. */

@@ -13,7 +13,8 @@
 
 typedef struct management management_t;
 
-/* Makes a fresh key. */
+/* Returns a socket that is not bound yet, with a fresh key; the caller owns it.
+ */
 management_t *management_new(const char *runtime_dir);
 /* Writes the key's file and binds: clients can connect from now on. */
 int management_bind(management_t *self, fault_t *fault);
@@ -27,20 +28,21 @@ typedef void management_watch_fn(void *arg, const char *who,
 void management_watch(management_t *self, management_watch_fn *watch,
                       void *arg);
 zsock_t *management_socket(const management_t *self);
-/* Returns the next genuine request, which the caller owns; NULL if there is
- * none. Its sender is "uid=0 pid=4711", as the operating system names a
+/* Returns the next genuine request, which the caller owns; NULL if no request
+ * waits. Its sender is "uid=0 pid=4711", as the operating system names a
  * connected process, or the client for which a frontend asks. */
 message_t *management_receive(management_t *self);
 /* Answers the request; `answer` is taken. */
 void management_reply(management_t *self, const message_t *request,
                       json_t *answer);
-/* Like management_reply, and destroys the request. */
+/* Answers like management_reply, and destroys the request. */
 void management_answer(management_t *self, message_t **request_p,
                        json_t *answer);
 /* Answers the request with JSON text. */
 void management_reply_text(management_t *self, const message_t *request,
                            const char *text);
-/* Like management_reply, with a buffer after the content unless it is empty. */
+/* Answers like management_reply, with `data` as a buffer after the content
+ * unless it is empty. */
 void management_reply_data(management_t *self, const message_t *request,
                            json_t *answer, bytes_t data);
 

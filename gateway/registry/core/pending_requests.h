@@ -10,7 +10,8 @@
 
 typedef struct pending_requests pending_requests_t;
 
-/* All are borrowed. */
+/* Returns an empty list of requests, which the caller owns. All arguments are
+ * borrowed. */
 pending_requests_t *pending_requests_new(management_t *management,
                                          session_table_t *table,
                                          stats_t *stats);
@@ -51,12 +52,12 @@ void pending_requests_started(pending_requests_t *self, uint64_t token,
 /* Returns the request without an answer, which the caller owns; NULL if it is
  * not there. */
 message_t *pending_requests_take_back(pending_requests_t *self, uint64_t token);
-/* Like pending_requests_take_back, for the next one that the actor of
- * `session` was to answer. */
+/* Does the same with the next request that the actor of `session` was to
+ * answer. */
 message_t *pending_requests_take_back_of(pending_requests_t *self,
                                          const char *session);
 
-/* Returns the next deadline (monotonic ms); INT64_MAX if there is none. */
+/* Returns the next deadline (monotonic ms); INT64_MAX if no request has one. */
 int64_t pending_requests_deadline(const pending_requests_t *self);
 /* Answers for sessions that have not answered by their deadline. */
 void pending_requests_expire(pending_requests_t *self, int64_t now_ms);

@@ -12,7 +12,8 @@
 
 typedef struct session_feed session_feed_t;
 
-/* Both are borrowed. */
+/* Returns a feed without followers, which the caller owns. Both arguments are
+ * borrowed. */
 session_feed_t *session_feed_new(management_t *management,
                                  session_table_t *table);
 void session_feed_destroy(session_feed_t **self_p);

@@ -80,7 +80,8 @@ typedef struct session_entry {
     struct session_entry *before;      /* borrowed; in the table */
 } session_entry_t;
 
-/* `mailbox` is borrowed: the sessions' lines end there. */
+/* Returns an empty table, which the caller owns. `mailbox` is borrowed: the
+ * sessions' lines end there. */
 session_table_t *session_table_new(mailbox_t *mailbox);
 /* Waits for the threads of all sessions. */
 void session_table_destroy(session_table_t **self_p);
@@ -100,11 +101,12 @@ void session_entry_destroy(session_entry_t **entry_p);
 /* Iterates: NULL after the last one. The newest comes first. */
 session_entry_t *session_table_first(const session_table_t *self);
 session_entry_t *session_table_next(const session_entry_t *entry);
-/* Returns the session of that whole id, NULL if there is none that has an
- * owner. */
+/* Returns the session with exactly that id, borrowed. NULL if no session has
+ * it, or only one without an owner. */
 session_entry_t *session_table_find(const session_table_t *self,
                                     const char *id);
-/* Like session_table_find, and finds members of the pool, too. */
+/* Returns the session with exactly that id, borrowed, whether it has an owner
+ * or is a member of the pool. NULL if no session has the id. */
 session_entry_t *session_table_find_any(const session_table_t *self,
                                         const char *id);
 /* Returns the session of that id, or the only one whose id begins so, or the
@@ -143,7 +145,7 @@ void session_table_own(session_table_t *self, session_entry_t *entry,
 /* Notes that a session that could not be handed out has no owner again. */
 void session_table_disown(session_table_t *self, session_entry_t *entry);
 
-/* Return how many there are: in all; alive with an owner; gone and not
+/* Return how many sessions there are: in all; alive with an owner; gone and not
  * forgotten; starting. */
 size_t session_table_count(const session_table_t *self);
 size_t session_table_alive(const session_table_t *self);

@@ -26,9 +26,9 @@ void stats_end(stats_t *self, const char *reason);
 void stats_limit(stats_t *self, const char *limit);
 /* Adds how long requests waited for their replies. */
 void stats_round_trips(stats_t *self, const histogram_t *round_trips);
-/* {"ended": {reason: number}, "limits": {limit: number}, "starts": {"count",
- * "seconds", "bounds": [seconds], "buckets": [number up to that]},
- * "trips": the same}; given. */
+/* Returns all counts, for the caller: {"ended": {reason: number}, "limits":
+ * {limit: number}, "starts": {"count", "seconds", "bounds": [seconds],
+ * "buckets": [number up to that]}, "trips": the same}. */
 json_t *stats_describe(const stats_t *self);
 
 #endif

@@ -11,10 +11,12 @@
 
 typedef struct download_asker download_asker_t;
 
-/* The request is taken. */
+/* Returns a client that asks by a request, which is taken. The caller owns it.
+ */
 download_asker_t *download_asker_new_client(const registry_parts_t *parts,
                                             message_t **request_p);
-/* `call` is the number of a call of the session's kernel. */
+/* Returns the code of a session that asks by a call; the caller owns it. `call`
+ * is the number that the session's kernel has given the call. */
 download_asker_t *download_asker_new_code(const registry_parts_t *parts,
                                           const session_entry_t *entry,
                                           uint64_t call);

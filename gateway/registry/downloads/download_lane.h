@@ -50,7 +50,8 @@ typedef struct {
     void *arg;
 } download_lane_start_t;
 
-/* The members of `start` are kept. */
+/* Returns a lane without jobs, which the caller owns. The members of `start`
+ * are copied. */
 download_lane_t *download_lane_new(const registry_parts_t *parts,
                                    const download_lane_start_t *start);
 /* Gives up all jobs, ends the workers and waits for that. */
@@ -58,7 +59,8 @@ void download_lane_destroy(download_lane_t **self_p);
 #define cleanup_download_lane CLEANUP(download_lane_destroy)
 
 /* Returns an error that says when to ask again for that kind, if too many jobs
- * wait. Clients have places that code, which may be hostile, cannot fill. */
+ * wait; else NULL. The caller owns it. Clients have places that code, which may
+ * be hostile, cannot fill. */
 json_t *download_lane_refuse(const download_lane_t *self,
                              const download_kind_t *kind, const char *session,
                              bool is_code);
@@ -71,10 +73,12 @@ void download_lane_add(download_lane_t *self, const download_kind_t *kind,
  * which is taken, unless that is NULL. Nothing happens if it is gone. */
 void download_lane_permit(download_lane_t *self, uint64_t number,
                           json_t *refusal_or_null);
-/* Returns the oldest job, NULL if there is none; `next` leads to the others. */
+/* Returns the oldest job, lent; `next` leads to the others. NULL if the lane is
+ * empty. */
 const download_job_t *download_lane_first(const download_lane_t *self);
-/* Gives a job up, if the session has it: answers with `reply`, which is taken,
- * and ends its process. Returns false if there is none with that number. */
+/* Gives up the job of the session that has this number: answers with `reply`,
+ * which is taken, and ends its process. Returns false if the session has no
+ * such job. */
 bool download_lane_give_up(download_lane_t *self, const char *session,
                            unsigned number, json_t *reply);
 /* Gives up the jobs of a session that is gone. */

@@ -15,8 +15,8 @@ json_t *download_off_fetch(const session_entry_t *entry);
 /* Returns the error for a session that may have no submodules. */
 json_t *download_off_submodules(const session_entry_t *entry);
 
-/* Return the error for code that may not ask, though clients may: by `hearth
- * packages ORDER`, and by `hearth COMMAND`. */
+/* Return the error for a session whose code may not ask although its clients
+ * may. It advises to run `hearth packages OPERATION`, or `hearth COMMAND`. */
 json_t *download_off_packages_cells(const session_entry_t *entry,
                                     const char *operation);
 json_t *download_off_fetch_cells(const session_entry_t *entry,

@@ -15,7 +15,9 @@
 
 typedef struct fetch_jobs fetch_jobs_t;
 
-/* Both are borrowed. `package_folder` has hearth_downloads. */
+/* Returns no fetches yet; the caller owns the object. Both arguments are
+ * borrowed. `package_folder` is the folder of the Python package
+ * hearth_downloads. */
 fetch_jobs_t *fetch_jobs_new(const registry_parts_t *parts,
                              const char *package_folder);
 /* Ends the workers and waits for that. */
@@ -25,14 +27,15 @@ void fetch_jobs_destroy(fetch_jobs_t **self_p);
 /* Takes a fetch_request, and answers it when its file is in the workspace. */
 void fetch_jobs_serve(fetch_jobs_t *self, const json_t *content,
                       message_t **request_p);
-/* Code in a cell of the session calls TOOL_FETCH; the call's result is the
- * reply. */
+/* Takes a call of TOOL_FETCH by code in a cell of the session. The call's
+ * result is the reply. */
 void fetch_jobs_call(fetch_jobs_t *self, const session_entry_t *entry,
                      const session_call_t *call);
-/* The files thread has looked where the file with that number is to come;
- * `answer`, which is taken, says whether it may. */
+/* Goes on with the fetch of that number: the files thread has looked at the
+ * place to which its file is to come. `answer`, which is taken, says whether it
+ * may. */
 void fetch_jobs_on_probed(fetch_jobs_t *self, uint64_t number, json_t *answer);
-/* The copy with that number has ended; `answer`, which is taken, is that of the
+/* Ends the copy with that number. `answer`, which is taken, is that of the
  * files thread. */
 void fetch_jobs_on_placed(fetch_jobs_t *self, uint64_t number, json_t *answer);
 /* Gives up the fetches of a session that is gone. */

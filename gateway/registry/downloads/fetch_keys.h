@@ -26,9 +26,10 @@ bool fetch_keys_join(fetch_keys_t *self, const char *session, const char *key,
  * same in one that is sent again. */
 void fetch_keys_begin(fetch_keys_t *self, const char *session, const char *key,
                       json_t *request);
-/* The request is answered, and so are those that have joined it. An answer that
- * all is well, or that a client has cancelled the fetch, is kept for ten
- * minutes. Another error leaves nothing, and the key can be used again. */
+/* Answers those that have joined the request, which is answered now. A reply
+ * without an error is kept for ten minutes, and so is one that says that a
+ * client has cancelled the fetch. After another error nothing is kept, and the
+ * key can be used again. */
 void fetch_keys_end(fetch_keys_t *self, const char *session, const char *key,
                     const json_t *reply);
 /* Forgets the answers for a session that is gone. */

@@ -33,29 +33,31 @@ typedef struct fetch_placement {
     json_t *ended;           /* owned; why it was given up, or NULL */
 } fetch_placement_t;
 
-/* Both are borrowed. The ends of all jobs are reported to `keys`. */
+/* Returns no copies yet; the caller owns the object. Both arguments are
+ * borrowed. The ends of all jobs are reported to `keys`. */
 fetch_placements_t *fetch_placements_new(const registry_parts_t *parts,
                                          fetch_keys_t *keys);
 void fetch_placements_destroy(fetch_placements_t **self_p);
 
-/* Asks the files thread whether what the job brings may come to its path; the
- * news of that has the job's number. Returns why it cannot be asked, NULL if it
- * can. */
+/* Asks the files thread whether what the job brings may come to its path. The
+ * answer comes as news with the job's number. Returns an error if it cannot be
+ * asked, which the caller owns; else NULL. */
 json_t *fetch_placements_probe(const fetch_placements_t *self,
                                const download_job_t *job);
 /* Takes a job's asker, its file, and the worker's reply. Answers when the file
  * is in the workspace, or at once if it cannot be. */
 void fetch_placements_add(fetch_placements_t *self, download_job_t *job,
                           json_t *reply);
-/* The copy with that number has ended; `answer`, which is taken, is that of the
- * files thread. */
+/* Ends the copy with that number, and answers its fetch. `answer`, which is
+ * taken, is that of the files thread. */
 void fetch_placements_on_placed(fetch_placements_t *self, uint64_t number,
                                 json_t *answer);
-/* Returns the newest one, NULL if there is none; `next` leads to the others. */
+/* Returns the newest copy, lent; `next` leads to the others. NULL if no file is
+ * being copied. */
 const fetch_placement_t *fetch_placements_first(const fetch_placements_t *self);
-/* Gives a copy up, if the session has it: `reply`, which is taken, is its
- * answer unless the copy is done meanwhile. Returns false if there is none with
- * that number. */
+/* Gives up the copy of the session that has this number. `reply`, which is
+ * taken, is its answer unless the copy is done meanwhile. Returns false if the
+ * session has no such copy. */
 bool fetch_placements_give_up(fetch_placements_t *self, const char *session,
                               json_int_t number, json_t *reply);
 /* Gives up the copies of a session that is gone. */

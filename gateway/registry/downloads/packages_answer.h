@@ -9,7 +9,8 @@ extern const download_kind_t packages_kind;
  * member "environment", KEY/NUMBER, too. */
 extern const download_kind_t preinstall_kind;
 
-/* Both return true for a text that an answer may have as that. */
+/* Return true if an answer may have the text as a package's name, or as its
+ * version. NULL is neither. */
 bool packages_answer_is_name(const char *text_or_null);
 bool packages_answer_is_version(const char *text_or_null);
 

@@ -14,7 +14,8 @@
 
 typedef struct packages_jobs packages_jobs_t;
 
-/* Both are borrowed. `package_folder` has hearth_downloads. */
+/* Returns no jobs yet; the caller owns the object. Both arguments are borrowed.
+ * `package_folder` is the folder of the Python package hearth_downloads. */
 packages_jobs_t *packages_jobs_new(const registry_parts_t *parts,
                                    const char *package_folder);
 /* Ends the workers and waits for that. */

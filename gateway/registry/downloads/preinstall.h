@@ -12,7 +12,9 @@
 
 typedef struct preinstall preinstall_t;
 
-/* Both are borrowed. `package_folder` has hearth_downloads. */
+/* Returns no requests yet; the caller owns the object. Both arguments are
+ * borrowed. `package_folder` is the folder of the Python package
+ * hearth_downloads. */
 preinstall_t *preinstall_new(const registry_parts_t *parts,
                              const char *package_folder);
 /* Ends the workers and waits for that. */

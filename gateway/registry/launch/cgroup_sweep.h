@@ -21,7 +21,8 @@ int cgroup_sweep_find(const options_t *options, cgroups_t **ret_cgroups,
 /* Returns what holds the limits: "v2", "v1" or "watchdog". */
 const char *cgroup_sweep_limits_by(const cgroups_t *cgroups);
 
-/* All are borrowed. */
+/* Returns the removal of this gateway's groups, which the caller owns. All
+ * arguments are borrowed. */
 cgroup_sweep_t *cgroup_sweep_new(zloop_t *loop, const cgroups_t *cgroups,
                                  const session_table_t *table,
                                  const prealloc_t *prealloc);
@@ -34,7 +35,8 @@ void cgroup_sweep_take(cgroup_sweep_t *self, const char *name);
 /* Removes groups without a session now, and waits a little for those whose
  * processes are still ending. */
 void cgroup_sweep_run(cgroup_sweep_t *self);
-/* Removes them in a moment, again and again until none is left. */
+/* Does the same in a moment, and again until no group of a gone session is
+ * left. */
 void cgroup_sweep_run_soon(cgroup_sweep_t *self);
 
 #endif

@@ -11,17 +11,18 @@
 /* Reports to the session that its launch has failed, with that reason. */
 void launch_outcome_failed(audit_writer_t *audit, zygote_slot_t *slot,
                            session_entry_t *entry, const char *text);
-/* Reports that it has failed because its profile has no zygote, with the
- * reason of the slot. */
+/* Reports to the session that its launch has failed because its profile has no
+ * zygote, with the reason of the slot. */
 void launch_outcome_without_zygote(audit_writer_t *audit, zygote_slot_t *slot,
                                    session_entry_t *entry);
 /* Fails all launches that wait for a zygote. */
 void launch_outcome_give_up(audit_writer_t *audit, zygote_slot_t *slot);
-/* The zygote that was asked for launches has ended: they are repeated if the
- * next one is expected soon, and fail otherwise. */
+/* Repeats the launches for which a zygote was asked that has ended, if the next
+ * one is expected soon. Otherwise fails them with that text. */
 void launch_outcome_settle(audit_writer_t *audit, zygote_slot_t *slot,
                            const char *text);
-/* The zygote has answered: ZYGOTE_LAUNCHED or ZYGOTE_FAILED. */
+/* Report the zygote's answer to the session: ZYGOTE_LAUNCHED or ZYGOTE_FAILED.
+ */
 void launch_outcome_launched(audit_writer_t *audit, zygote_slot_t *slot,
                              const zygote_result_t *answer);
 void launch_outcome_refused(audit_writer_t *audit, zygote_slot_t *slot,

@@ -23,14 +23,14 @@ typedef struct {
 int launch_resources_listen(launch_resources_t *self,
                             const char *runtime_folder, fault_t *fault);
 /* Makes a group of the session's own with these limits; none if the machine has
- * none. */
+ * no control groups. */
 int launch_resources_make_group(launch_resources_t *self, const cgroups_t *tree,
                                 const char *id, const cgroup_limits_t *limits,
                                 fault_t *fault);
 /* Closes descriptors and handles; the group stays. */
 void launch_resources_clear(launch_resources_t *self);
 #define cleanup_launch_resources CLEANUP(launch_resources_clear)
-/* Like launch_resources_clear, and removes the group. */
+/* Closes descriptors like launch_resources_clear, and removes the group. */
 void launch_resources_discard(launch_resources_t *self);
 
 #endif

@@ -25,15 +25,16 @@ typedef struct {
     int (*make)(void *arg, const profile_t *profile, fault_t *fault);
 } pool_source_t;
 
-/* All are borrowed; `arg` is the source's. */
+/* Returns empty pools for all profiles; the caller owns the object. All
+ * arguments are borrowed; `arg` is for the functions of `source`. */
 pool_t *pool_new(zloop_t *loop, const options_t *options,
                  session_table_t *table, capacity_t *capacity,
                  const pool_source_t *source, void *arg);
 void pool_destroy(pool_t **self_p);
 #define cleanup_pool CLEANUP(pool_destroy)
 
-/* Returns the ready member that has waited longest, NULL if there is none. It
- * stays a member until pool_leave. */
+/* Returns the ready member that has waited longest; NULL if no member is ready.
+ * It stays a member until pool_leave. */
 session_entry_t *pool_find(const pool_t *self, const profile_t *profile);
 /* Adds the session to its profile's pool, or removes it. */
 void pool_join(pool_t *self, session_entry_t *entry);

@@ -9,7 +9,8 @@
 
 typedef struct preparation preparation_t;
 
-/* `profile` is borrowed; a reload may change its packages. */
+/* Returns the preparation of a profile, which the caller owns; it has not
+ * begun. `profile` is borrowed; a reload may change its packages. */
 preparation_t *preparation_new(const profile_t *profile);
 void preparation_destroy(preparation_t **self_p);
 #define cleanup_preparation CLEANUP(preparation_destroy)
@@ -24,7 +25,8 @@ bool preparation_is_running(const preparation_t *self);
 void preparation_on_folder(preparation_t *self, const char *folder,
                            const char *contents);
 void preparation_on_fault(preparation_t *self);
-/* Returns their folder, borrowed; NULL if it is not known, or there is none. */
+/* Returns the packages' folder, borrowed; NULL if it is not known or the
+ * profile has no packages. */
 const char *preparation_folder(const preparation_t *self);
 /* Returns its contents, borrowed; NULL if they are not known. */
 const char *preparation_contents(const preparation_t *self);

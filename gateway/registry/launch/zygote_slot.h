@@ -15,7 +15,8 @@
 
 typedef struct zygote_slot zygote_slot_t;
 
-/* `profile` is borrowed. */
+/* Returns a slot without a zygote, which the caller owns. `profile` is
+ * borrowed. */
 zygote_slot_t *zygote_slot_new(const profile_t *profile);
 void zygote_slot_destroy(zygote_slot_t **self_p);
 #define cleanup_zygote_slot CLEANUP(zygote_slot_destroy)
@@ -35,9 +36,9 @@ int64_t zygote_slot_on_refused(zygote_slot_t *self, const char *fault);
 /* Notes that the packages are made that the next zygote needs: launches wait
  * for it. */
 void zygote_slot_on_preparing(zygote_slot_t *self);
-/* Notes that there are none, which fails the waiting launches. Returns the
- * milliseconds until they are tried again. `is_refused`: nothing but time or
- * the operator changes that. */
+/* Notes that the packages could not be made, which fails the waiting launches.
+ * Returns the milliseconds until they are tried again. `is_refused`: nothing
+ * but time or the operator changes that. */
 int64_t zygote_slot_on_unprepared(zygote_slot_t *self, bool is_refused,
                                   const char *fault);
 /* Notes that the zygote is warm, and which Python it has. */
@@ -72,8 +73,8 @@ session_entry_t *zygote_slot_first_launch(const zygote_slot_t *self);
 bool zygote_slot_made(const zygote_slot_t *self, const session_entry_t *entry);
 /* Makes the session wait for the next zygote, after those that already wait. */
 void zygote_slot_park(zygote_slot_t *self, session_entry_t *entry);
-/* Returns the session that has waited longest, and takes it out; NULL if there
- * is none. */
+/* Returns the session that has waited longest for a zygote, and takes it out;
+ * NULL if no session waits. */
 session_entry_t *zygote_slot_take_parked(zygote_slot_t *self);
 /* Takes the session out of those that wait for a zygote. */
 void zygote_slot_unpark(zygote_slot_t *self, const session_entry_t *entry);

@@ -12,7 +12,8 @@
 
 typedef struct create create_t;
 
-/* `parts` is borrowed, and may be filled later. */
+/* Returns the maker of sessions, without requests; the caller owns it. `parts`
+ * is borrowed, and may be filled later. */
 create_t *create_new(const registry_parts_t *parts);
 /* Drops the requests that wait. */
 void create_destroy(create_t **self_p);

@@ -22,7 +22,8 @@ typedef struct package_wait package_wait_t;
 typedef void package_wait_fn(const registry_parts_t *parts, json_t *content,
                              message_t **request_p, int64_t asked_us);
 
-/* `parts` is borrowed, and may be filled later. */
+/* Returns queues without requests; the caller owns the object. `parts` is
+ * borrowed, and may be filled later. */
 package_wait_t *package_wait_new(const registry_parts_t *parts);
 /* Drops the requests. */
 void package_wait_destroy(package_wait_t **self_p);
@@ -44,8 +45,9 @@ void package_wait_hold(package_wait_t *self, const profile_t *profile,
  * client has gone. Nothing happens if it does not wait. */
 void package_wait_withdraw(package_wait_t *self, const message_t *withdrawal,
                            const char *msg_id);
-/* The profile has its packages, or cannot have them: its requests go on, in the
- * order in which they came. Those of processes that have ended are dropped. */
+/* Lets the requests of a profile go on, in the order in which they came: it has
+ * its packages, or cannot have them. Drops those of processes that have ended.
+ */
 void package_wait_go_on(package_wait_t *self, const profile_t *profile);
 /* Lets all requests go on, because the gateway stops. */
 void package_wait_stop(package_wait_t *self);

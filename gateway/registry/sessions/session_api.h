@@ -9,12 +9,11 @@
 
 #include <jansson.h>
 
-/* Returns the session that the request names, if it is alive; NULL after the
- * request was answered with why there is none. */
+/* Returns the session that the request names, if it is alive. If not, NULL: the
+ * request was answered with the reason. */
 session_entry_t *session_api_find(const registry_parts_t *parts,
                                   const json_t *content, message_t **request_p);
-/* Each takes the request, and passes it to the session's actor or answers it.
- */
+/* Take the request, and pass it to the session's actor or answer it. */
 void session_api_on_show(const registry_parts_t *parts, json_t *content,
                          message_t **request_p);
 void session_api_on_delete(const registry_parts_t *parts, json_t *content,
