@@ -8,9 +8,9 @@
 
 #include <czmq.h>
 
-/* zactor_fn, for a line (gateway/frontends/mailbox.h); `args` is a
- * session_spec_t, taken. What fails is reported by
- * SESSION_BROKEN or SESSION_GONE. */
+/* Runs the actor: a zactor_fn for a line (gateway/frontends/mailbox.h). `args`
+ * is a session_spec_t, which is taken. Failures are reported by SESSION_BROKEN
+ * or SESSION_GONE. */
 void session_actor(zsock_t *pipe, void *args);
 
 #endif

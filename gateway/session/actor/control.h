@@ -6,10 +6,10 @@
 
 /* Does what the command asks; the command is taken. */
 void control_take(session_t *self, session_command_t **command_p);
-/* A zloop reader: takes one command; `arg` is the session. Ends the loop if the
- * registry ends the thread. */
+/* Takes one command: a zloop reader, whose `arg` is the session. Ends the loop
+ * if the registry ends the thread. */
 int control_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg);
-/* Handles TIMER_DRAIN; `session` is it. */
+/* Handles TIMER_DRAIN; `session` is a session_t. */
 void control_on_drain(void *session);
 
 #endif

@@ -36,7 +36,8 @@ int dispatch_finish_beside(session_t *self, const request_t *request,
                            uint64_t kernel_seq, jspan_t content,
                            fault_t *fault);
 
-/* Handle TIMER_CELL, TIMER_REPLIES and TIMER_RETRY; `session` is it. */
+/* Handle TIMER_CELL, TIMER_REPLIES and TIMER_RETRY; `session` is a session_t.
+ */
 void dispatch_on_cell_limit(void *session);
 void dispatch_on_replies(void *session);
 void dispatch_on_retry(void *session);

@@ -13,7 +13,8 @@ void kernel_events_read(session_t *self);
 /* Acts on a link that was closed. */
 void kernel_events_on_closed(session_t *self);
 
-/* Handle TIMER_JOURNAL, TIMER_OUTPUTS and TIMER_LINK; `session` is it. */
+/* Handle TIMER_JOURNAL, TIMER_OUTPUTS and TIMER_LINK; `session` is a session_t.
+ */
 void kernel_events_on_journal(void *session);
 void kernel_events_on_outputs(void *session);
 void kernel_events_on_link(void *session);

@@ -20,7 +20,7 @@ void launch_check_adopted(session_t *self);
 /* Connects the link and greets the kernel. */
 int launch_connect(session_t *self, fault_t *fault);
 
-/* Handle TIMER_READY and TIMER_SEED; `session` is it. */
+/* Handle TIMER_READY and TIMER_SEED; `session` is a session_t. */
 void launch_on_unready(void *session);
 void launch_on_seed(void *session);
 

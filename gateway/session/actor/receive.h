@@ -8,10 +8,11 @@
 
 /* Takes the requests on shell that have come by now, also those of viewers. */
 void receive_take_all(session_t *self);
-/* Does the same up to one that has to wait for a command of the registry. */
+/* Takes requests likewise, up to one that has to wait for a command of the
+ * registry. */
 void receive_take_more(session_t *self);
-/* Goes on with that one after a command was handled, if no other one is there.
- */
+/* Goes on with the request that waited, after a command was handled, if no
+ * other command is there. */
 void receive_after_command(session_t *self);
 
 /* Handle what has come on a socket: zloop_reader_fn; `arg` is the session. */

@@ -5,8 +5,8 @@
 
 #include "gateway/session/core/session.h"
 
-/* Listens to the session's sockets; to those for requests when the session is
- * not held any more. */
+/* Listens to the session's sockets; to those for requests only once the session
+ * is not held any more. */
 void subscribers_open(session_t *self);
 /* Holds a session that was taken over until its subscribers are back. */
 void subscribers_hold(session_t *self);
@@ -15,8 +15,8 @@ void subscribers_hold(session_t *self);
  * timer. */
 void subscribers_greet(void *arg, bool is_new, bytes_t topic);
 
-/* Handle TIMER_HOLD, TIMER_SUBSCRIBED and TIMER_UNSUBSCRIBED; `session` is it.
- */
+/* Handle TIMER_HOLD, TIMER_SUBSCRIBED and TIMER_UNSUBSCRIBED; `session` is a
+ * session_t. */
 void subscribers_on_hold(void *session);
 void subscribers_on_new(void *session);
 void subscribers_on_change(void *session);

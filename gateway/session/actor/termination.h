@@ -20,7 +20,7 @@ void termination_note_lost(session_t *self);
 /* Answers clients as a tombstone for `keep_ms`. */
 void termination_keep_tombstone(session_t *self, int64_t keep_ms);
 
-/* Handle TIMER_STOP and TIMER_TOMBSTONE; `session` is it. */
+/* Handle TIMER_STOP and TIMER_TOMBSTONE; `session` is a session_t. */
 void termination_on_stop(void *session);
 void termination_on_tombstone(void *session);
 

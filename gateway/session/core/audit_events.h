@@ -27,8 +27,8 @@ void audit_events_end(audit_events_t *self, const end_cause_t *cause,
 bool audit_events_stop(audit_events_t *self, const end_cause_t *cause);
 /* Notes that something past a limit was refused to the kernel. */
 void audit_events_limit(audit_events_t *self, const char *name, uint64_t max);
-/* Likewise, a limit of host tools. Code can reach it any number of times: few
- * of them have a record each. */
+/* Notes that a limit of host tools was reached. Code can reach it any number of
+ * times, so only a few of these events have a record each. */
 void audit_events_tool_limit(audit_events_t *self, const char *name,
                              uint64_t max);
 /* Notes that a request was refused since too many wait. */
@@ -65,8 +65,8 @@ typedef struct {
     bool is_refused;      /* the gateway gave it to no process */
 } audit_call_t;
 
-/* Notes a call. Code can make any number of calls that are refused: few of them
- * have a record each. */
+/* Notes a call. Code can make any number of calls that are refused, so only a
+ * few of those have a record each. */
 void audit_events_call(audit_events_t *self, const audit_call_t *call);
 /* A process beside the kernel. */
 typedef struct {

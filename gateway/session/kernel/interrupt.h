@@ -61,8 +61,8 @@ void interrupt_set_reports(interrupt_t *self, bool reports);
  * anew, but the kernel gets one more signal. `kills` permits the last step,
  * also to one that goes on. `now` is monotonic, in ms. */
 interrupt_verdict_t interrupt_start(interrupt_t *self, bool kills, int64_t now);
-/* Likewise, for a limit that the cell has reached. The kernel gets no second
- * signal if it is being interrupted. */
+/* Begins an escalation likewise for a limit that the cell has reached. The
+ * kernel gets no second signal if it is being interrupted. */
 interrupt_verdict_t interrupt_start_for_limit(interrupt_t *self,
                                               cell_limit_t limit, int64_t now);
 /* Notes that a signal was sent, and after it the mark of that number; 0: no
@@ -80,7 +80,7 @@ interrupt_verdict_t interrupt_on_yield(interrupt_t *self, int64_t now);
 /* Decides when the time of the last verdict is over. */
 interrupt_verdict_t interrupt_on_timer(interrupt_t *self, uint64_t received,
                                        int64_t now);
-/* Ends the escalation, if there is one: the cell or its kernel has ended. */
+/* Ends an escalation that is under way: the cell or its kernel has ended. */
 void interrupt_end(interrupt_t *self);
 
 /* Keeps the token of the client's request that waits for the outcome. If it

@@ -36,7 +36,8 @@ void tool_call_destroy(tool_call_t **self_p);
 
 typedef struct tool_calls tool_calls_t;
 
-/* Returns no calls. `limits` are borrowed. */
+/* Returns an empty list of calls, which the caller owns. `limits` are borrowed.
+ */
 tool_calls_t *tool_calls_new(const profile_limits_t *limits);
 void tool_calls_destroy(tool_calls_t **self_p);
 #define cleanup_tool_calls CLEANUP(tool_calls_destroy)
@@ -54,7 +55,7 @@ typedef struct {
  * limit; *ret_limit is that limit, and else untouched. */
 int tool_calls_count(tool_calls_t *self, size_t argument_bytes,
                      tool_limit_t *ret_limit, fault_t *fault);
-/* Likewise for the result of a call. */
+/* Counts the result of a call likewise. */
 int tool_calls_count_result(tool_calls_t *self, size_t bytes,
                             tool_limit_t *ret_limit, fault_t *fault);
 /* Takes back what was counted last: it could not be journaled, and comes once
@@ -67,10 +68,12 @@ void tool_calls_add(tool_calls_t *self, tool_call_t **call_p);
 /* Returns the first call, lent; the next ones are at its `next`. */
 const tool_call_t *tool_calls_first(const tool_calls_t *self);
 const tool_call_t *tool_calls_find(const tool_calls_t *self, uint64_t id);
-/* Likewise, by the kernel's number. */
+/* Returns the call to which the kernel gave that number, lent; NULL if no such
+ * call waits. */
 const tool_call_t *tool_calls_find_number(const tool_calls_t *self,
                                           uint64_t number);
-/* Removes a call, which is the caller's; NULL if it does not wait. */
+/* Takes a call out of the list; the caller owns it. NULL if it does not wait.
+ */
 tool_call_t *tool_calls_take(tool_calls_t *self, uint64_t id);
 /* Keeps the result, JSON, of a call that waits: it could not be journaled. The
  * call is due now. */
