@@ -25,8 +25,10 @@ typedef struct {
     gate_port_t *port; /* the gate's; NULL: no TCP port leads to it */
 } channel_binding_t;
 
-/* The system chooses a TCP port that is 0 in the connection, and it is filled
- * in. -EADDRINUSE if another program has the port, unless it is waited for. */
+/* Binds the socket of a channel at the place that the connection names. For a
+ * TCP port of 0 the system chooses one, which is put into the connection.
+ * -EADDRINUSE if another program has the port, unless it is waited for. The
+ * caller unbinds *ret_binding, also after a failure. */
 int channel_bind(zsock_t *socket, connection_file_t *connection,
                  channel_t channel, const channel_place_t *place,
                  channel_binding_t *ret_binding, fault_t *fault);

@@ -11,8 +11,9 @@
 
 typedef struct config_reload config_reload_t;
 
-/* `live`: the options that the gateway runs with, as they were read and as the
- * command line has changed them; borrowed. */
+/* Returns what reads the configuration again, which the caller owns. `live`,
+ * which is borrowed, are the options that the gateway runs with: as they were
+ * read, and as the command line has changed them. */
 config_reload_t *config_reload_new(options_t *live);
 void config_reload_destroy(config_reload_t **self_p);
 #define cleanup_config_reload CLEANUP(config_reload_destroy)

@@ -13,7 +13,8 @@ const char *default_paths_folder(const char *name);
  * own. */
 bool default_paths_is_free(const char *name);
 
-/* Return the default folders; the caller frees them. */
+/* Return the default of gateway/runtime_dir and of gateway/state_dir; the
+ * caller frees it. */
 char *default_paths_runtime_dir(void);
 char *default_paths_state_dir(void);
 /* Returns the folder in which Jupyter's programs look for servers and kernels
@@ -25,8 +26,8 @@ char *default_paths_packages_dir(void);
 /* Returns the folder of fetched files, in the same cache. The caller frees it.
  */
 char *default_paths_fetch_dir(void);
-/* Returns $HEARTH_CONFIG, or the first of the user's and the system's
- * hearth.cfg that exists; NULL if there is none. The caller frees it. */
+/* Returns $HEARTH_CONFIG, or else the first of the user's and the system's
+ * hearth.cfg that exists; the caller frees it. NULL if neither exists. */
 char *default_paths_config_file(void);
 /* Returns the folder of the Python packages: beside the program if it runs
  * where it was built, else where they were installed. The caller frees it. */

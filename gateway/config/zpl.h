@@ -15,8 +15,8 @@ typedef struct {
 
 typedef void zpl_visit_fn(void *arg, const zpl_item_t *item);
 
-/* Each section and key in order, each wrong line with its flaw. `text` ends
- * with a NUL. */
+/* Calls `visit` for each section and key in order, and for each line that is
+ * wrong, with its flaw. `text` ends with a NUL. */
 void zpl_read(const char *text, size_t size, zpl_visit_fn *visit, void *arg);
 
 #endif

@@ -75,7 +75,8 @@ int endpoint_restore(const endpoint_home_t *home, const char *name,
                      char ret_session[FRONTEND_ID_MAX], fault_t *fault);
 /* Closes the endpoint in a loop that goes on. Its files stay. */
 void endpoint_destroy(endpoint_t **self_p);
-/* Like endpoint_destroy, and removes the files: its key is worth nothing. */
+/* Closes the endpoint like endpoint_destroy, and removes its files: its key is
+ * worth nothing then. */
 void endpoint_remove(endpoint_t **self_p);
 /* Returns the path of the connection file; the caller owns it. */
 char *endpoint_file(const endpoint_t *self);

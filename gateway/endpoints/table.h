@@ -9,7 +9,8 @@
 
 typedef struct endpoint_table endpoint_table_t;
 
-/* Both are borrowed. */
+/* Returns a table without endpoints, which the caller owns. Both arguments are
+ * borrowed. */
 endpoint_table_t *endpoint_table_new(const endpoint_home_t *home,
                                      audit_writer_t *audit);
 /* Closes all endpoints. Their files stay, but for those of sessions that are
@@ -47,8 +48,8 @@ void endpoint_table_close(endpoint_table_t *self, endpoint_t *endpoint,
  * taken. Returns false if none is free after that. */
 bool endpoint_table_make_room(endpoint_table_t *self);
 
-/* Returns how many there are; the newest one, and by `next` the others; the one
- * of that name, NULL if there is none. */
+/* Return how many endpoints there are; the newest one, and by `next` the
+ * others; the endpoint of that name, NULL if no endpoint has it. */
 size_t endpoint_table_count(const endpoint_table_t *self);
 endpoint_t *endpoint_table_first(const endpoint_table_t *self);
 endpoint_t *endpoint_table_find(const endpoint_table_t *self, const char *name);

@@ -19,8 +19,8 @@ typedef struct {
     fault_t fault; /* of its making */
 } endpoints_making_t;
 
-/* zactor_fn; `args` is an endpoints_making_t, which is read until the thread
- * has signalled. */
+/* Runs the thread: a zactor_fn. `args` is an endpoints_making_t, which is read
+ * until the thread has signalled. */
 void endpoints_thread(zsock_t *pipe, void *args);
 
 #endif

@@ -15,7 +15,8 @@ void quota_add(files_thread_t *self, const char *session, const char *workspace,
 /* Notes that the session is gone: from now on its workspace is measured only
  * when a file is uploaded. */
 void quota_leave(files_thread_t *self, const char *session);
-/* Like quota_add and quota_leave, for a session that was gone before. */
+/* Adds the workspace of a session that has ended, if it has a limit and is not
+ * known. It is measured only when a file is uploaded. */
 void quota_meet(files_thread_t *self, const char *session,
                 const char *workspace, files_limits_t limits);
 /* Forgets workspaces of ended sessions that no client has used lately. */

@@ -19,8 +19,9 @@
 
 typedef struct frontend frontend_t;
 
-/* `name` is unique in the gateway ("http"); the management key is read from
- * `runtime_dir`, so the registry comes first. */
+/* Connects a frontend to the registry, which has to be there already; the
+ * caller owns *ret_frontend. `name` is unique in the gateway ("http"). The
+ * management key is read from `runtime_dir`. */
 int frontend_new(const char *name, const char *runtime_dir,
                  frontend_t **ret_frontend, fault_t *fault);
 /* Leaves every session. */
@@ -47,8 +48,9 @@ typedef struct {
 int frontend_call(frontend_t *self, const frontend_call_t *request,
                   fault_t *fault);
 
-/* The client of that request has gone: it is dropped if it still waits for the
- * packages of a profile, which may be long. Its answer comes all the same. */
+/* Reports that the client of that request has gone. The request is dropped if
+ * it still waits for the packages of a profile, which may take long. Its answer
+ * comes all the same. */
 void frontend_withdraw(frontend_t *self, uint64_t tag);
 
 /* Follows the list of sessions and each change: FRONTEND_SESSIONS, from now
@@ -62,9 +64,9 @@ int frontend_attach(frontend_t *self, const char *session, fault_t *fault);
 void frontend_leave(frontend_t *self, const char *session);
 bool frontend_is_attached(const frontend_t *self, const char *session);
 
-/* A viewer's request on shell, control or stdin (input_reply). Checked here
- * as wire.h does: -EBADMSG says what is wrong. -ENOTCONN: not attached, or
- * HELLO has not come yet. */
+/* Sends a viewer's request on shell, control or stdin (input_reply). Its form
+ * is checked first as wire.h does: -EBADMSG or -EINVAL, with what is wrong.
+ * -ENOTCONN if the session is not attached, or its HELLO has not come yet. */
 int frontend_request(frontend_t *self, const char *session, const char *client,
                      channel_t channel, const message_t *message,
                      fault_t *fault);
@@ -95,7 +97,7 @@ typedef struct {
     size_t buffer_count;
 } frontend_event_t;
 
-/* Returns false if there is nothing for now. */
+/* Returns the next event; false if no event waits. */
 bool frontend_next(frontend_t *self, frontend_event_t *ret_event);
 
 #endif

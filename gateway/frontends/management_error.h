@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-/* {"status":"error","ename","evalue","exit_code"}; the caller owns it. `evalue`
- * is what `format` makes of the rest. */
+/* Returns {"status":"error","ename","evalue","exit_code"}, which the caller
+ * owns. `evalue` is what `format` makes of the rest. */
 json_t *management_error(const char *ename, int exit_code, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
 

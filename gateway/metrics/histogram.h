@@ -14,13 +14,14 @@ typedef struct {
     uint64_t us; /* of all of them */
 } histogram_t;
 
-/* `bounds` are seconds, HISTOGRAM_BUCKETS of them, ascending; what took longer
- * than the last one is in the count alone. */
+/* Counts a duration of `us` microseconds. `bounds` are HISTOGRAM_BUCKETS
+ * numbers of seconds, ascending. A duration past the last bound is in the count
+ * and in the sum alone. */
 void histogram_note(histogram_t *self, const double *bounds, int64_t us);
 /* Adds what the other one has counted. */
 void histogram_merge(histogram_t *self, const histogram_t *other);
-/* {"count", "seconds", "bounds": [seconds], "buckets": [number up to that]};
- * given. */
+/* Returns {"count", "seconds", "bounds": [seconds], "buckets": [number up to
+ * that]}, which the caller owns. */
 struct json_t *histogram_describe(const histogram_t *self,
                                   const double *bounds);
 

@@ -10,8 +10,8 @@
 
 typedef struct reload reload_t;
 
-/* All are borrowed. `manager` and `http` may be NULL; `http` gets the new
- * values. */
+/* Returns what serves reloads, which the caller owns. All arguments are
+ * borrowed. `manager` and `http` may be NULL; `http` gets the new values. */
 reload_t *reload_new(options_t *options, const service_notify_t *manager,
                      zactor_t *http);
 void reload_destroy(reload_t **self_p);
