@@ -19,7 +19,8 @@ char *file_copy_path(const char *operand);
 gateway_exit_t file_copy_out(management_client_t *management,
                              const char *session, const char *path,
                              const char *local, bool may_grow);
-/* `local` "-": standard input. */
+/* Copies a file into a workspace. `local` is a file, or "-" for standard input.
+ * `replaces` permits to replace a file at `path`. Prints errors. */
 gateway_exit_t file_copy_in(management_client_t *management,
                             const char *session, const char *local,
                             const char *path, bool replaces);

@@ -32,7 +32,9 @@ typedef enum {
     KERNEL_CLIENT_SIGN      /* of that request, only a sign of life */
 } kernel_client_event_t;
 
-/* `request`: the id of the cell's execute_request. */
+/* Returns what a message means for the cell whose execute_request has the id
+ * `request`. *ret_content, which the caller owns, is untouched for
+ * KERNEL_CLIENT_OTHERS. */
 kernel_client_event_t kernel_client_read(const message_t *message,
                                          channel_t channel, const char *request,
                                          json_t **ret_content);

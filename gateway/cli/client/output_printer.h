@@ -9,8 +9,9 @@
 
 typedef struct output_printer output_printer_t;
 
-/* `folder`: where pictures are saved, or NULL. `is_json`: nothing is printed,
- * everything is collected. */
+/* Returns a printer, which the caller owns. `folder` is where pictures are
+ * saved, or NULL. With `is_json` nothing is printed, everything is collected.
+ */
 output_printer_t *output_printer_new(const char *folder, bool is_json);
 void output_printer_destroy(output_printer_t **self_p);
 #define cleanup_output_printer CLEANUP(output_printer_destroy)

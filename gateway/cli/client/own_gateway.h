@@ -10,13 +10,14 @@
 
 typedef struct own_gateway own_gateway_t;
 
-/* Finds the gateway whose runtime folder that is. NULL if none runs, or it does
- * not serve HTTP. */
+/* Finds the gateway whose runtime folder that is; the caller owns the result.
+ * NULL if no gateway runs there, or it does not serve HTTP. */
 own_gateway_t *own_gateway_find(const char *runtime_dir);
 void own_gateway_destroy(own_gateway_t **self_p);
 #define cleanup_own_gateway CLEANUP(own_gateway_destroy)
 
-/* Borrowed; the token is NULL if none is needed. */
+/* Return the gateway's URL and its token, lent; the token is NULL if the
+ * gateway needs none. */
 const char *own_gateway_url(const own_gateway_t *self);
 const char *own_gateway_token(const own_gateway_t *self);
 

@@ -19,8 +19,8 @@ typedef enum {
 
 typedef struct run_output run_output_t;
 
-/* Both files stay the caller's. Output to a terminal is printed as untrusted
- * text. */
+/* Returns an output without bytes, which the caller owns; both files stay the
+ * caller's. Output to a terminal is printed as untrusted text. */
 run_output_t *run_output_new(FILE *out, FILE *err);
 void run_output_destroy(run_output_t **self_p);
 

@@ -7,12 +7,15 @@
 
 #include <jansson.h>
 
-/* "DataFrame 3x2", "list of 3"; untrusted text. */
+/* Appends a description of a variable, "DataFrame 3x2" or "list of 3";
+ * untrusted text. */
 void variables_describe(const json_t *variable, buffer_t *out);
-/* "+ df DataFrame 3x2  ~ n list of 3, was list of 2  - tmp": appends nothing
- * when nothing happened. */
+/* Appends a cell's changes of variables, with two spaces between them: "+ df
+ * DataFrame 3x2", "~ n list of 3, was list of 2", "- tmp". Appends nothing if
+ * no variable changed. Untrusted text. */
 void variables_write(const json_t *difference, buffer_t *out);
-/* "wrote out.csv, plot.png; removed old.csv" */
+/* Appends a cell's changes of files, if it made any: "wrote out.csv, plot.png;
+ * removed old.csv". Untrusted text. */
 void variables_write_files(const json_t *files, buffer_t *out);
 
 #endif

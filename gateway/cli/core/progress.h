@@ -17,7 +17,7 @@ progress_t *progress_new(const char *name, uint64_t total);
 void progress_destroy(progress_t **self_p);
 #define cleanup_progress CLEANUP(progress_destroy)
 
-/* Without a terminal prints lines from the first second on, fewer as time
+/* Has lines printed without a terminal: from the first second on, fewer as time
  * passes. */
 void progress_say_lines(progress_t *self);
 /* Returns true if progress_show would show something now: how far the copy has

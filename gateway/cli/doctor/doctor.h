@@ -57,21 +57,24 @@ void doctor_check_processes(report_t *report);
 void doctor_check_configuration(report_t *report);
 void doctor_check_http(report_t *report);
 
-/* worker_folder.c: returns 0 if a worker of downloads can use the folder that
- * the key names, or if the gateway can make it. */
+/* Returns 0 if a worker of downloads can use the folder that the key names, or
+ * if the gateway can make it (worker_folder.c). */
 int doctor_check_folder(const options_t *options, const char *key,
                         const char *folder, fault_t *fault);
 
 /* packages.c */
 void doctor_check_packages(report_t *report);
 
-/* preinstall.c: asks the gateway, if one runs. */
+/* Checks the packages that profiles have preinstalled; asks the gateway, if one
+ * runs (preinstall.c). */
 void doctor_check_preinstall(report_t *report);
 
 /* fetch.c */
 void doctor_check_fetch(report_t *report);
 
-/* walls.c: called after the checks of the features that walls are made of. */
+/* Checks the walls of sessions, their users, the zygotes and the places of each
+ * profile (walls.c). Called after the checks of the features that walls are
+ * made of. */
 void doctor_check_walls(report_t *report);
 
 #endif

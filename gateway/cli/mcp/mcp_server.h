@@ -15,9 +15,10 @@
 
 typedef struct mcp_server mcp_server_t;
 
-/* `argv` is its command line, ended by NULL, and `name` what faults call it.
- * `interrupted` is not 0 once no start is to be waited for. All are borrowed.
- */
+/* Returns a server that is not started yet, which the caller owns. `argv` is
+ * its command line, ended by NULL, and `name` what faults call it.
+ * `interrupted` becomes nonzero when no start is to be waited for any more. All
+ * arguments are borrowed. */
 mcp_server_t *mcp_server_new(const char *const *argv, const char *name,
                              const volatile sig_atomic_t *interrupted);
 /* Ends the server, if it runs. */

@@ -43,8 +43,8 @@ void replay_session_compare_preinstalled(replay_session_t *self,
  * if it has any. Prints what failed. */
 gateway_exit_t replay_session_answer_tools(replay_session_t *self,
                                            const notebook_t *notebook);
-/* Before that cell of a revival: has the session answer its calls for what it
- * got from outside, if the session has that still. */
+/* Has the session answer the calls of a revived cell for what it got from
+ * outside, if the session still has that. Called before the cell runs. */
 void replay_session_keep_there(replay_session_t *self,
                                const notebook_t *notebook,
                                const notebook_cell_t *cell);
