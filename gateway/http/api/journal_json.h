@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 
-/* "request", "event", "reply", "state", "gap". */
+/* Returns the name of a kind of record: "request", "event", "reply", "state" or
+ * "gap". */
 const char *journal_json_kind_name(journal_kind_t kind);
 
 /* Appends one object, on one line: seq, kind, time, msg_type, request,

@@ -38,7 +38,8 @@ const char *contents_mimetype(const char *path, const char *format);
 /* Adds the header Last-Modified from an ISO time. */
 void contents_modified(exchange_t *exchange, const char *iso);
 
-/* Returns the requested path as the client wrote it, "" if there is none. */
+/* Returns the requested path as the client wrote it; "" if the request has no
+ * path. */
 const char *contents_path(const exchange_t *exchange);
 /* Answers {"message","reason"}, the reason in Jupyter's words ("bad type"). */
 void contents_refuse(exchange_t *exchange, int status, const char *reason,
@@ -63,7 +64,8 @@ void workspaces_show(exchange_t *exchange, const contents_path_t *place);
 /* Answers with a folder and its entries; `entry` is the folder's own. */
 void workspaces_list(exchange_t *exchange, const contents_path_t *place,
                      const json_t *entry);
-/* Change a path below a workspace that is not hidden. */
+/* Change a path below a workspace; the path is not hidden. They answer the
+ * exchange. */
 void workspaces_save(exchange_t *exchange, const contents_path_t *place);
 void workspaces_create(exchange_t *exchange, const contents_path_t *place);
 void workspaces_rename(exchange_t *exchange, const contents_path_t *place);

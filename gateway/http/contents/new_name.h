@@ -16,12 +16,13 @@ typedef struct {
 void new_name_clear(new_name_t *self);
 #define cleanup_new_name CLEANUP(new_name_clear)
 
-/* Begins with the folder's first name of a kind; replaces what was there. */
+/* Begin with the folder's first name of a kind; they replace what was there. */
 void new_name_set_file(new_name_t *self, const char *folder, const char *end);
 void new_name_set_notebook(new_name_t *self, const char *folder);
 void new_name_set_folder(new_name_t *self, const char *folder);
-/* Likewise, for a copy of the file `name`. A copy of a copy is numbered as the
- * first one is: "x-Copy3.tar.gz" is followed by "x-Copy1.tar.gz". */
+/* Begins likewise with the first name of a copy of the file `name`. A copy of a
+ * copy is numbered as the first one is: "x-Copy3.tar.gz" is followed by
+ * "x-Copy1.tar.gz". */
 void new_name_set_copy(new_name_t *self, const char *folder, const char *name);
 
 /* Returns the path with the next name; the caller owns it. */

@@ -45,7 +45,7 @@ struct command_call {
 /* Sends the plan, whose parts are taken, to the sandbox of the request. */
 void command_call_begin(exchange_t *exchange, command_plan_t *plan);
 
-/* Serve the operations of a stream. */
+/* Serve the operations of a stream (process_call_ops_t). */
 void command_call_on_reply(exchange_t *exchange, process_call_t *call,
                            const json_t *reply);
 void command_call_on_tick(exchange_t *exchange, process_call_t *call,

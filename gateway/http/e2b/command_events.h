@@ -10,9 +10,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Each appends messages of a stream. `process` is as the session shows it. */
+/* Appends the beginning of a process. `process` is as the session shows it. */
 void command_events_start(const json_t *process, buffer_t *out);
-/* `stream` is "stdout", "stderr" or "pty". */
+/* Appends output; `stream` is "stdout", "stderr" or "pty". */
 void command_events_output(const char *stream, bytes_t bytes, buffer_t *out);
 void command_events_keep_alive(buffer_t *out);
 /* Appends the end of the process, and of the stream: an error if it is not

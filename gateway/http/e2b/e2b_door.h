@@ -11,8 +11,8 @@
 json_t *e2b_door_code(const char *path, int status);
 /* Returns the Connect protocol's word for a status. */
 const char *e2b_door_word(int status);
-/* Return true if the request of a procedure is JSON, or a stream of it; if not,
- * it was refused. */
+/* Return true if the request of a procedure is JSON, or a stream of JSON. If
+ * not, they have refused the request. */
 bool e2b_door_is_json(exchange_t *exchange);
 bool e2b_door_is_stream(exchange_t *exchange);
 

@@ -6,7 +6,8 @@
 
 typedef void registry_client_reply_fn(exchange_t *exchange,
                                       const json_t *reply);
-/* `content` is taken. `fn` is called with the reply unless the client goes. */
+/* Sends a request to the registry; `content` is taken. `fn` is called with the
+ * reply unless the client of the exchange goes. */
 void registry_client_ask(exchange_t *exchange, const char *type,
                          json_t *content, registry_client_reply_fn *fn);
 /* Asks like registry_client_ask, but while a request under this name has no
@@ -25,8 +26,8 @@ void registry_client_forget(http_t *http, const void *owner);
 
 void registry_client_on_answer(http_t *http, const frontend_event_t *event);
 void registry_client_destroy(http_t *http);
-/* Answers with the error of the registry, if the reply is one. Returns true if
- * there was none. */
+/* Returns true if the reply's status is "ok". If not, its error was sent to the
+ * client with the HTTP status that goes with it. */
 bool registry_client_is_ok(exchange_t *exchange, const json_t *reply);
 
 #endif

@@ -15,7 +15,8 @@ typedef struct {
     unsigned body_ends;          /* of this request, that were reported */
 } connection_t;
 
-/* The callback of the protocols that clients speak. */
+/* Handles what libwebsockets reports of a connection: the callback of the
+ * protocols that clients speak. */
 int connection_callback(struct lws *wsi, enum lws_callback_reasons reason,
                         void *user, void *in, size_t size);
 

@@ -62,11 +62,11 @@ struct subscription {
 };
 
 zhashx_t *subscription_table_new(void);
-/* Returns the session's subscription, and attaches to the session if there is
- * none yet. NULL on failure. */
+/* Returns the session's subscription, lent. Makes one and attaches to the
+ * session if none exists or the last one is over. NULL on failure. */
 subscription_t *subscription_open(http_t *http, const char *session,
                                   fault_t *fault);
-/* Returns the session's subscription, lent; NULL if there is none. */
+/* Returns the session's subscription, lent; NULL if it has none. */
 subscription_t *subscription_find(const http_t *http, const char *session);
 /* Returns true if the session is alive and can get requests. */
 bool subscription_is_alive(const subscription_t *self);
@@ -89,8 +89,9 @@ typedef enum {
  * subscription_start_patience. */
 void subscription_await(subscription_t *self, exchange_t *exchange,
                         await_t what, registry_client_reply_fn *fn);
-/* The registry has accepted the restart for which the exchange awaits
- * AWAIT_READY. Before that it may have waited for packages. */
+/* Begins the patience of an exchange that awaits AWAIT_READY: the registry has
+ * accepted the restart. Before that the restart may have waited for packages.
+ */
 void subscription_start_patience(const exchange_t *exchange);
 /* Wakes the exchange at each event of the session, and each second, until
  * subscription_forget. */

@@ -30,7 +30,7 @@ bool terminal_message_read(const void *bytes, size_t size,
 void terminal_message_clear(terminal_message_t *self);
 #define cleanup_terminal_message CLEANUP(terminal_message_clear)
 
-/* Append the messages of a server. */
+/* Append a message of a server to its client. */
 void terminal_message_write_setup(buffer_t *out);
 void terminal_message_write_stdout(buffer_t *out, bytes_t text);
 void terminal_message_write_disconnect(buffer_t *out);

@@ -16,7 +16,8 @@ void listen_get(mcp_call_t *call);
 /* Forgets what the client of that Mcp-Session-Id, which sends the exchange, has
  * subscribed to. Ends its stream. */
 void listen_forget(const exchange_t *exchange, const char *client);
-/* Each second: forgets subscriptions of clients that were silent for long. */
+/* Forgets subscriptions of clients that were silent for long. Called each
+ * second. */
 void listen_on_tick(http_t *http);
 /* Forgets all subscriptions of clients older than 2026-07-28. */
 void listen_destroy(http_t *http);

@@ -70,7 +70,8 @@ void watch_prepare(watch_t *self, mcp_call_t *call,
                    void (*ready)(mcp_call_t *call));
 /* Begins to send to the stream of a call, whose state this is. */
 void watch_begin(watch_t *self, mcp_call_t *call);
-/* Handle what the call hears. */
+/* Handle an event of a session, and the tick of each second, for the call's
+ * stream. */
 void watch_on_event(watch_t *self, const frontend_event_t *event);
 void watch_on_tick(watch_t *self);
 
