@@ -327,8 +327,8 @@ static bool has_grace_left(const session_t *self)
     return false;
 }
 
-/* The next gateway finds a kernel by its pid, so a kernel without one would be
- * lost. */
+/* Leaves the kernel to the next gateway. That finds a kernel by its pid, so a
+ * kernel without one would be lost, and is killed. */
 static void finish_drain(session_t *self)
 {
     if (session_kernel(self) && awaits_process(self))

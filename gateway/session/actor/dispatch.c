@@ -309,7 +309,7 @@ static void record_reply(session_t *self, const request_t *request,
         timers_start_once(self->timers, TIMER_LATENCY, LATENCY_MS);
 }
 
-/* The session is idle again. */
+/* Ends the running request: the session is idle again. */
 static void end_turn(session_t *self, jspan_t content, bool aborts)
 {
     cleanup_request request_t *request = NULL;

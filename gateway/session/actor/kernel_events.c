@@ -302,7 +302,8 @@ static int take_frames(session_t *self, kernel_t *kernel, fault_t *fault)
     return 0;
 }
 
-/* In most cases the kernel is ending, and pid 1 reports how in a moment. */
+/* Waits a moment for the reason: in most cases the kernel is ending, and pid 1
+ * reports how. */
 void kernel_events_on_closed(session_t *self)
 {
     kernel_link_cut(self->link);

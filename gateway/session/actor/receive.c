@@ -20,8 +20,8 @@
 #define BATCH_MAX  64 /* requests taken from one socket before others' turn */
 #define ANSWER_MAX (64u << 10) /* of input(), in the recording */
 
-/* Each refusal counts; after the first one the others are no news until a
- * request is taken again. */
+/* Counts each refusal. The audit log gets the first one only, until a request
+ * is taken again. */
 static void note_full(session_t *self, const char *limit, uint64_t max)
 {
     notify_limit(self->notify, limit);
@@ -214,7 +214,8 @@ static bool has_to_wait(const session_t *self, const request_t *request)
            && notify_has_command(self->notify);
 }
 
-/* While a request waits, no other one is received: they keep their order. */
+/* Serves a request, or lets it wait for a command of the registry. No other
+ * request is received meanwhile: they keep their order. */
 static void on_request(session_t *self, const char *frontend, channel_t channel,
                        message_t **message_p)
 {

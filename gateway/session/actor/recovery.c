@@ -220,8 +220,8 @@ static void on_record(session_t *self, const journal_record_t *record)
         self->recovery->kernel_seq = record->kernel_seq;
 }
 
-/* The session goes on without the records that cannot be read. A kernel may
- * have been ready in them. */
+/* Goes on without the records that cannot be read. A kernel may have been ready
+ * in them. */
 static void miss_records(session_t *self, const fault_t *fault)
 {
     log_error("session=%s journal: %s", self->spec->id, fault->text);

@@ -26,7 +26,8 @@ void activity_touch(session_t *self)
     begin(self, now_us);
 }
 
-/* A time later than now shows that the clock was set back. */
+/* Takes over the time of the last request. If that is later than now, the clock
+ * was set back. */
 void activity_take_over(session_t *self)
 {
     int64_t asked_us = self->spec->times.asked_us, now_us = clock_wall_us();
@@ -36,7 +37,8 @@ void activity_take_over(session_t *self)
     begin(self, now_us);
 }
 
-/* The timer is not restarted: there may be thousands of outputs a second. */
+/* Notes the time alone. The timer is not restarted: there may be thousands of
+ * outputs a second. */
 void activity_note_output(session_t *self)
 {
     self->clocks.output_us = clock_wall_us();

@@ -185,8 +185,8 @@ void flow_control_on_latecomers(session_t *self)
                          self->spec->subscribers - have);
 }
 
-/* A subscriber that is back may still wait for the `idle` of a cell that has
- * ended meanwhile. */
+/* Sends `idle` again: a subscriber that is back may still wait for that of a
+ * cell which has ended meanwhile. */
 void flow_control_on_subscriber(session_t *self)
 {
     bytes_t last = request_queue_last(self->requests);

@@ -83,7 +83,8 @@ static void answer_shutdown(session_t *self, request_t *request)
     shutdown_begin(self, restart);
 }
 
-/* There is no debugger; every client understands an empty reply. */
+/* Gives an empty reply, which every client understands: there is no debugger.
+ */
 static void answer_debug(session_t *self, request_t *request)
 {
     publisher_send_reply(self->publisher, request, (bytes_t){0},
@@ -111,7 +112,8 @@ static int find_own(const char *type)
     return -1;
 }
 
-/* busy, the answer if there is one, idle. Unknown types get the frame alone. */
+/* Sends `busy`, the answer, `idle`. A request of an unknown type has no answer
+ * between the two. */
 void local_replies_give(session_t *self, request_t *request)
 {
     int own = find_own(message_type(request->message));

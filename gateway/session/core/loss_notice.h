@@ -54,7 +54,7 @@ void loss_notice_foresee(loss_notice_t *self, int64_t wall_us,
                          const char *detail, bool is_in_cell);
 /* Forgets that loss. */
 void loss_notice_forget(loss_notice_t *self);
-/* Returns that loss as JSON, lent; of size 0 if there is none. */
+/* Returns that loss as JSON, lent; of size 0 if no loss is about to happen. */
 bytes_t loss_notice_foreseen(const loss_notice_t *self);
 /* Notes that a reader has got the loss which is about to happen. */
 void loss_notice_expect(loss_notice_t *self, const char *reader);

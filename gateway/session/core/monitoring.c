@@ -63,8 +63,8 @@ static void note_refusals(session_t *self, const resource_verdict_t *verdict)
     log_notice("session=%s limit=processes max=%" PRIu64, self->spec->id, max);
 }
 
-/* The journal has removed outputs to keep its bound. Each gap is recorded in
- * its place; this record says that it has begun. */
+/* Announces that the journal has begun to remove outputs to keep its bound.
+ * Each gap is also recorded in its place. */
 static void note_journal(session_t *self)
 {
     uint64_t max = self->spec->limits.journal_bytes;
@@ -84,7 +84,7 @@ static int64_t running_cell(const session_t *self)
                : 0;
 }
 
-/* An idle session closes descriptors, so that busy ones can have them. */
+/* Closes descriptors of an idle session, so that busy ones can have them. */
 static void rest(session_t *self)
 {
     journal_rest(self->journal);

@@ -201,8 +201,6 @@ void replies_fail_for_end(session_t *self, uint64_t last)
     loss_report_forget(self);
 }
 
-/* a killed kernel that does not end: given up */
-
 void replies_write_gone(const session_t *self, const char **ret_name,
                         buffer_t *ret_sentence)
 {

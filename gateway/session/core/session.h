@@ -120,7 +120,7 @@ typedef struct {
     session_clocks_t clocks;
 } session_t;
 
-/* Returns the kernel, lent; NULL if there is none. */
+/* Returns the kernel, lent; NULL while the session has no kernel. */
 static inline kernel_t *session_kernel(const session_t *self)
 {
     return kernel_link_kernel(self->link);

@@ -65,8 +65,8 @@ static interrupt_verdict_t act(const interrupt_t *self,
     return (interrupt_verdict_t){action, wait_ms > 0 ? wait_ms : 1};
 }
 
-/* A client that waits gets its answer before a short grace is over, unless the
- * kernel may be ended then. */
+/* Begins the grace. A client that waits gets its answer before a short grace is
+ * over, unless the kernel may be ended then. */
 static interrupt_verdict_t begin_grace(interrupt_t *self,
                                        interrupt_action_t action, int64_t now)
 {

@@ -37,7 +37,7 @@ void kernel_link_set_process(kernel_link_t *self, pid_t pid, int pidfd);
  * has ended. */
 int kernel_link_adopt(kernel_link_t *self, pid_t pid, uint64_t start_time,
                       fault_t *fault);
-/* Returns the kernel, lent; NULL if there is none. */
+/* Returns the kernel, lent; NULL while the session has no kernel. */
 kernel_t *kernel_link_kernel(const kernel_link_t *self);
 /* Returns true if there is a kernel whose process is known and watched. */
 bool kernel_link_has_process(const kernel_link_t *self);

@@ -182,8 +182,8 @@ char *publisher_write_welcome(bytes_t topic, buffer_t *out)
     return take_ptr(name);
 }
 
-/* Called while another message is being sent, so it must not change that
- * message's header. */
+/* Publishes a welcome. Called while another message is being sent, so it must
+ * not change that message's header. */
 void publisher_welcome(publisher_t *self, bytes_t topic)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY, header = BUFFER_EMPTY;

@@ -45,12 +45,12 @@ typedef struct {
 /* Sets the cause, and replaces an earlier one. */
 void end_cause_set(end_cause_t *self, end_reason_t reason, const char *format,
                    ...) __attribute__((format(printf, 3, 4)));
-/* Sets the cause if there is none. Returns true if there was none. */
+/* Sets the cause if none was set before. Returns true if it was set now. */
 bool end_cause_set_first(end_cause_t *self, end_reason_t reason,
                          const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
-/* Sets the cause, if there is none, to how the kernel ended by itself;
- * `has_group`: limits of its own would be known. */
+/* Sets the cause to how the kernel ended by itself, unless a cause was set
+ * before. `has_group`: limits of its own would be known. */
 void end_cause_explain(end_cause_t *self, const kernel_end_t *end,
                        bool has_group);
 /* Returns true if the kernel may be replaced after an end by this cause. */

@@ -36,7 +36,8 @@ bool session_keeps_workspace(const char *state_folder, const char *workspace)
     return strcmp(workspace, own) == 0;
 }
 
-/* Without a launch: the value for sessions that are older than such users. */
+/* Decides by the ids that the launch has noted. Without a launch, and for
+ * sessions older than users of their own, the gateway's capabilities decide. */
 bool session_spec_shares_user(const session_spec_t *self)
 {
     return self->process.has_ids ? self->process.init_uid == 0

@@ -141,7 +141,7 @@ int session_spec_write(const session_spec_t *self, fault_t *fault);
 int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
                       char **ret_profile, fault_t *fault);
 /* Reads session.json of the session with this id, which may be any text.
- * -ENOENT if there is none. */
+ * -ENOENT if no session has the id. */
 int session_spec_find(const char *state_dir, const char *id,
                       session_spec_t **ret_spec, char **ret_profile,
                       fault_t *fault);

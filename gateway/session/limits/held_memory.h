@@ -59,7 +59,8 @@ bool held_memory_permits_request(held_memory_t *self,
  * long while memory is short: it has to end. `now` is monotonic, in ms. */
 bool held_memory_is_stalled(held_memory_t *self,
                             const held_memory_message_t *message, int64_t now);
-/* Returns the budget; NULL if there is none. */
+/* Returns the budget of memory in which the session has its share, lent; NULL
+ * if it has a share in no budget. */
 const memory_budget_t *held_memory_budget(const held_memory_t *self);
 
 #endif

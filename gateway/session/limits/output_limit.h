@@ -46,7 +46,7 @@ bool output_limit_is_past(output_limit_t *self, uint64_t bytes,
  * the first one: the cell has to be interrupted. */
 bool output_limit_drop(output_limit_t *self, const frame_t *frame);
 /* Returns the link number of the last dropped frame that is not in a record
- * yet; 0 if there is none. */
+ * yet; 0 if no such frame was dropped. */
 uint64_t output_limit_dropped_seq(const output_limit_t *self);
 /* Appends the record of what was dropped. */
 void output_limit_write_dropped(const output_limit_t *self, buffer_t *out);
@@ -63,7 +63,7 @@ bool output_limit_count(output_limit_t *self, uint64_t bytes, bool is_output,
  * past its limit by it and has to be interrupted. */
 bool output_limit_count_call(output_limit_t *self, bool is_cell);
 
-/* Returns the reached limit as a sentence, lent; "" if there is none. */
+/* Returns the reached limit as a sentence, lent; "" if no limit was reached. */
 const char *output_limit_text(const output_limit_t *self);
 /* Returns its value. */
 uint64_t output_limit_max(const output_limit_t *self);

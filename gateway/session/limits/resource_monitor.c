@@ -135,7 +135,7 @@ static uint64_t limit_kills(const resource_monitor_t *self,
     return self->spec->limits.memory ? usage->memory_kills : 0;
 }
 
-/* " while running cell 7", " between cells". */
+/* Writes " while running cell 7", or " between cells" if `cell` is 0. */
 static void write_when(int64_t cell, char ret_text[64])
 {
     if (cell)

@@ -50,7 +50,8 @@ void resource_monitor_adopt(resource_monitor_t *self);
 /* Ends the group: the kernel has ended. Returns the name of a group that cannot
  * be removed yet, which the caller owns; NULL if nothing is left. */
 char *resource_monitor_end(resource_monitor_t *self);
-/* Returns the group, lent; NULL if there is none. */
+/* Returns the kernel's control group, lent; NULL if the kernel has none of its
+ * own. */
 cgroup_t *resource_monitor_group(const resource_monitor_t *self);
 
 /* Returns true if the group has ended a process for its memory. Each such end

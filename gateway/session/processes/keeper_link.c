@@ -112,8 +112,8 @@ static void flush(keeper_link_t *self)
     watch(self);
 }
 
-/* If the keeper has ended, this is noticed when the end of the connection is
- * read. */
+/* Sends a message, or queues it. If the keeper has ended, this is noticed when
+ * the end of the connection is read. */
 int keeper_link_send(keeper_link_t *self, const keeper_message_t *message,
                      fault_t *fault)
 {

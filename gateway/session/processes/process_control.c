@@ -70,7 +70,8 @@ static void blame_memory(const session_t *self, process_t *process)
     process->memory_limit = self->spec->limits.memory;
 }
 
-/* The group that has ended the kernel for its memory may have ended all. */
+/* Notes how a process ended with the kernel: the group that has ended the
+ * kernel for its memory may have ended all. */
 static void note_kernels_end(const session_t *self, process_t *process)
 {
     if (self->cause.reason != END_REASON_MEMORY

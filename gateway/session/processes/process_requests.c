@@ -164,7 +164,8 @@ static void on_show(session_t *self, process_t *process, request_t **request_p)
     process_replies_answer(self, *request_p, process);
 }
 
-/* It has no answer, to save a message for each. */
+/* Notes how much output the client has taken. The request has no answer, to
+ * save a message for each. */
 static void on_taken(session_t *self, process_t *process, request_t **request_p)
 {
     if (process_feed_taken(process->feed, *request_p,

@@ -205,8 +205,8 @@ char *request_asker(const request_t *self)
     return peer_name(self->frontend, name.bytes, name.size);
 }
 
-/* Only the frontend itself may name a reader: its viewers write metadata as
- * they like. */
+/* Returns the reader's name only for a request of the frontend itself: its
+ * viewers may write any metadata. */
 char *request_reader(const request_t *self)
 {
     const size_t size = sizeof FRONTEND_OWN_CLIENT - 1;

@@ -47,7 +47,7 @@ void request_destroy(request_t **self_p);
 #define cleanup_request CLEANUP(request_destroy)
 
 /* Returns the frame type of a Jupyter message type that kernels answer; 0 if
- * there is none. */
+ * kernels answer no such message. */
 uint16_t request_frame_type(const char *message_type);
 
 /* Writes the type of the reply: "execute_reply" to "execute_request". Returns

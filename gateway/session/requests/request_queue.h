@@ -72,13 +72,13 @@ request_t *request_queue_take(request_queue_t *self, uint64_t number);
 request_t *request_queue_find(request_queue_t *self, uint64_t number);
 /* Returns the comm message of that number, lent; NULL if it does not wait. */
 request_t *request_queue_find_comm(request_queue_t *self, uint64_t number);
-/* Returns the first comm message that waits after `after`, or of all if that is
- * NULL, lent; NULL if there is none. */
+/* Returns the first comm message that waits after `after`, lent; the first of
+ * all if `after` is NULL. NULL if no further one waits. */
 request_t *request_queue_next_comm(request_queue_t *self, request_t *after);
 /* Returns the first request, lent; the next ones are at its `next`. */
 const request_t *request_queue_first(const request_queue_t *self);
 /* Returns the running or waiting request for the kernel that has the msg_id,
- * lent; NULL if there is none. */
+ * lent; NULL if no request has it. */
 const request_t *request_queue_find_id(const request_queue_t *self,
                                        const char *msg_id);
 
@@ -91,7 +91,7 @@ size_t request_queue_held(const request_queue_t *self);
 
 /* Makes a request the running one; it is taken. None runs before. */
 void request_queue_start(request_queue_t *self, request_t **request_p);
-/* Returns the running request, lent; NULL if there is none. */
+/* Returns the running request, lent; NULL if no request runs. */
 request_t *request_queue_running(const request_queue_t *self);
 /* Returns true if a cell runs. */
 bool request_queue_runs_cell(const request_queue_t *self);

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* A provider whose newest offer is refused now offers nothing: what it offered
- * before that, it no longer does. */
+/* Removes a provider whose newest offer is refused now. It offers nothing then:
+ * that offer has replaced what it offered before. */
 static void refuse_offer(session_t *self, const char *provider,
                          const fault_t *fault)
 {
