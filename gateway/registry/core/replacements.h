@@ -11,8 +11,8 @@
 #include <jansson.h>
 
 /* Returns the older session, lent, that the request with this content replaces.
- * NULL if there is none, or if the file is wrong: making the new session then
- * reports what is wrong with it. */
+ * NULL if the request replaces no session, or if the connection file is wrong:
+ * making the new session then reports what is wrong with it. */
 session_entry_t *replacements_find(const session_table_t *table,
                                    const json_t *content);
 /* Asks it to end, unless it has ended. Its ports are free when it is out of the

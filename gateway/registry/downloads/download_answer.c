@@ -106,8 +106,9 @@ static bool is_fault(const download_kind_t *kind, const char *ename)
     return false;
 }
 
-/* A fault that is a text alone comes from the process that starts a worker as
- * another user (sandbox/users/mapper.c). */
+/* Returns the error that a worker's fault is. A fault that is a text alone
+ * comes from the process that starts a worker as another user
+ * (sandbox/users/mapper.c). */
 static json_t *read_fault(const download_kind_t *kind, const json_t *said)
 {
     const char *ename = json_string_value(json_object_get(said, "ename"));

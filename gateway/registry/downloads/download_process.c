@@ -301,7 +301,8 @@ static int send_file(const download_process_t *self, bytes_t job,
                               &file, 1, fault);
 }
 
-/* The job is there before the process begins to read. */
+/* Sends the job, before the process begins to read. -E2BIG if it is too long.
+ */
 static int send_job(const download_process_t *self, const json_t *job,
                     fault_t *fault)
 {

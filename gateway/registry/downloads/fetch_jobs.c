@@ -124,8 +124,8 @@ static void on_progressed(const download_job_t *job)
     download_asker_say_progress(job->asker, shown);
 }
 
-/* Two workers with one URL would wait for each other, and one of them would
- * have a place for nothing. */
+/* Returns true if both jobs have one URL. Their workers would wait for each
+ * other, and one of them would have its place for nothing. */
 static bool waits_for(const json_t *job, const json_t *running)
 {
     return strcmp(download_job_text(job, "url"),

@@ -53,7 +53,8 @@ static void answer_client(const packages_jobs_t *self, download_job_t *job,
     download_asker_answer(job->asker, reply);
 }
 
-/* Code in a cell sees itself what it has imported. */
+/* Answers a job. Only a client hears what the kernel has imported already: code
+ * in a cell sees that itself. */
 static void answer(const packages_jobs_t *self, download_job_t *job,
                    json_t *reply)
 {

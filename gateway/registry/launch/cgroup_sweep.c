@@ -36,8 +36,8 @@ const char *cgroup_sweep_limits_by(const cgroups_t *cgroups)
     return mode == CGROUP_NONE ? "watchdog" : cgroup_mode_name(mode);
 }
 
-/* The name differs between gateways, and is the same for the next gateway with
- * this state. */
+/* Names the groups after the state's folder: other gateways have other names,
+ * and the next gateway with this state has the same. */
 int cgroup_sweep_find(const options_t *options, cgroups_t **ret_cgroups,
                       fault_t *fault)
 {

@@ -25,7 +25,8 @@ int launch_resources_listen(launch_resources_t *self,
     return 0;
 }
 
-/* The number distinguishes it from a group that is being removed. */
+/* Gives the group a number, which distinguishes it from a group that is being
+ * removed. */
 int launch_resources_make_group(launch_resources_t *self, const cgroups_t *tree,
                                 const char *id, const cgroup_limits_t *limits,
                                 fault_t *fault)

@@ -159,8 +159,9 @@ uid_t launch_users_found(const launch_users_t *self,
                : about.st_uid;
 }
 
-/* A workspace in hearth's state belongs to the user again after its session has
- * ended. */
+/* Chooses the user anew if users come from /etc/subuid. A workspace in hearth's
+ * state can be given to any of them: it belongs to the gateway's user again
+ * after its session has ended. */
 uid_t launch_users_revived(launch_users_t *self, const session_entry_t *entry)
 {
     cleanup_free char *state =

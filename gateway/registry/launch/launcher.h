@@ -63,8 +63,8 @@ void launcher_look(launcher_t *self);
  * zygote. `contents` is what its sessions record of them, or NULL. */
 void launcher_prepared(launcher_t *self, const profile_t *profile,
                        const char *folder, const char *contents);
-/* Takes why there are none: the profile has no sessions. `is_refused`: it would
- * be refused again. */
+/* Takes the reason for which the packages cannot be made: the profile has no
+ * sessions. `is_refused`: it would be refused again. */
 void launcher_unprepared(launcher_t *self, const profile_t *profile,
                          const char *fault, bool is_refused);
 /* Returns true while they are made: requests for sessions wait. */

@@ -127,7 +127,8 @@ void pool_leave(pool_t *self, const session_entry_t *entry)
         *at = entry->next_member;
 }
 
-/* A launch that fails would probably fail again at once. */
+/* Delays the next refill after a failure: another launch would probably fail at
+ * once, too. */
 void pool_on_started(pool_t *self, const session_entry_t *entry, int64_t now_ms)
 {
     pool_members_t *members = find_members(self, entry->profile);

@@ -92,7 +92,8 @@ static void on_stale(const registry_parts_t *parts, session_entry_t *entry,
     launcher_on_stale(parts->launcher, entry);
 }
 
-/* A session that does not know its process yet is asked for its description. */
+/* Answers the request that waits for the session. A session that does not know
+ * its process yet is asked for its description. */
 static void on_ready(const registry_parts_t *parts, session_entry_t *entry,
                      session_report_t *event)
 {
@@ -202,8 +203,8 @@ static void remove_entry(const registry_parts_t *parts, session_entry_t *entry)
     create_next(parts->create);
 }
 
-/* The session may live on: a search for groups of gone sessions would pass this
- * one over. */
+/* Has the group of a kernel that has ended removed. Its session may live on, so
+ * a search for groups of gone sessions would not find it. */
 static void on_left(const registry_parts_t *parts, session_entry_t *entry,
                     session_report_t *event)
 {
@@ -219,8 +220,8 @@ static void on_broken(const registry_parts_t *parts, session_entry_t *entry,
     remove_entry(parts, entry);
 }
 
-/* A session that is being revived reported its removal before it heard of the
- * revival. */
+/* Removes a session, unless it is being revived: then it reported its removal
+ * before it heard of that. */
 static void on_removed(const registry_parts_t *parts, session_entry_t *entry,
                        session_report_t *event)
 {

@@ -213,7 +213,8 @@ static json_t *describe_busy(const create_t *self, size_t waiting)
     return answer;
 }
 
-/* `answer` is taken; `limit` is the one that it names, as in stats.h. */
+/* Refuses a request by `answer`, which is taken, and counts `limit`, one of
+ * those in stats.h. */
 static void refuse(create_t *self, message_t **request_p, const char *limit,
                    json_t *answer)
 {
@@ -312,7 +313,9 @@ static bool refuse_now(create_t *self, const profile_t *profile,
     return true;
 }
 
-/* `has_waited`: for its profile. It had its room in the queue then. */
+/* Gives a request a session, or a place in a queue, or refuses it.
+ * `has_waited`: it has waited for the packages of its profile, and had its room
+ * in the queue then. */
 static void admit(create_t *self, json_t *content, message_t **request_p,
                   int64_t asked_us, bool has_waited)
 {

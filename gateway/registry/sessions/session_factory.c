@@ -218,7 +218,8 @@ static int64_t get_ms(json_t *content, const char *key, int64_t otherwise)
                : (int64_t) (json_number_value(value) * 1000);
 }
 
-/* A name is one line of a list, and of a log. */
+/* Returns true if a session's name is one line, as lists and the log need it.
+ */
 static bool is_one_line(const char *name)
 {
     for (const char *c = name; c && *c; c++)

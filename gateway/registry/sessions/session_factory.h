@@ -10,7 +10,8 @@
 
 #include <jansson.h>
 
-/* Returns the profile of that name; the default one if there is none. */
+/* Returns the profile of that name, lent; the default one if no profile has it.
+ */
 const profile_t *session_factory_profile(const options_t *options,
                                          const char *name);
 /* Fills in the settings that the configuration has, not the session. Makes the

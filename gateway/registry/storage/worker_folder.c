@@ -67,8 +67,8 @@ static int refuse(const worker_folder_t *self, const char *path, int code,
                      self->key, path, strerror(code), self->key);
 }
 
-/* An empty folder of this user is made again: a gateway may have ended before
- * it gave the folder away. */
+/* Makes a folder of the worker's. An empty one of this user is made again: a
+ * gateway may have ended before it gave the folder away. */
 int worker_folder_make(const worker_folder_t *self, const char *path,
                        mode_t mode, fault_t *fault)
 {
@@ -101,7 +101,7 @@ static int make_parents(const worker_folder_t *self, const char *top,
     return 0;
 }
 
-/* The worker gets its paths as JSON. */
+/* Returns -EILSEQ if a path is no UTF-8: the worker gets its paths as JSON. */
 static int check_text(const worker_folder_t *self, const char *path,
                       fault_t *fault)
 {

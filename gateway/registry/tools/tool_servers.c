@@ -351,7 +351,8 @@ static void on_down(const tool_servers_t *self, server_t *server,
                       json_pack("{s:s}", "status", "ok"));
 }
 
-/* A second request takes the place of the first. */
+/* Keeps a request for calls until one comes or its time is over. A second
+ * request takes the place of the first. */
 static void on_take(const tool_servers_t *self, server_t *server,
                     const json_t *wait, message_t **request_p)
 {
