@@ -29,8 +29,8 @@ void channels_listen(channels_t *self, channel_t channel, zloop_t *loop,
                      zloop_reader_fn *handler, void *arg);
 void channels_silence(channels_t *self);
 
-/* Returns the next authentic request of a ROUTER channel, NULL if there is none
- * now. Messages that are not authentic are dropped and counted. */
+/* Returns the next authentic request of a ROUTER channel, NULL if no request
+ * waits. Messages that are not authentic are dropped and counted. */
 message_t *channels_receive(channels_t *self, channel_t channel);
 /* Gets reports of dropped messages: `count` since the last report, with the
  * verdict on the last one. base/rate.h limits their rate. */

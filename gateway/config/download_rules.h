@@ -43,8 +43,8 @@ void download_rules_clear(download_rules_t *self);
 #define cleanup_download_rules CLEANUP(download_rules_clear)
 
 /* Returns the lists of packages of profile and session as JSON, for the hints
- * of a kernel (docs/design/PROTOCOL.kernel.md). The caller owns it; NULL if
- * there are none, or if they are too long for an environment. */
+ * of a kernel (docs/design/PROTOCOL.kernel.md). The caller owns it. NULL if
+ * both have no list, or if the lists are too long for an environment. */
 char *download_rules_packages_lists(const profile_t *profile,
                                     const download_rules_t *rules);
 
@@ -56,8 +56,8 @@ bool download_rules_fit_kernel(const profile_t *profile,
 /* Returns {key: text} of the session's own numbers and switches, as in
  * hearth.cfg, for the caller. */
 json_t *download_rules_texts(const char *section, json_t *own_or_null);
-/* Returns the session's own list of that name for the caller, which is empty if
- * there is none. */
+/* Returns the session's own list of that name, for the caller. It is empty if
+ * the session has no such list. */
 json_t *download_rules_list(const json_t *own_or_null, const char *name);
 
 #endif

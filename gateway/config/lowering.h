@@ -30,8 +30,8 @@ int lowering_ask(const profile_t *profile, const char *section,
 /* Applies a text that lowering_ask made, perhaps in another gateway. Numbers
  * and switches go into `view`, a copy of the profile that borrows its texts and
  * lists. Where the configuration now permits less, the configuration wins.
- * ret_kept has the members that count, for the caller; NULL if there are none.
- * Returns false if not all of the text can be read. */
+ * *ret_kept has the members that count, for the caller; NULL if no member
+ * counts. Returns false if not all of the text can be read. */
 bool lowering_keep(const profile_t *profile, const char *section,
                    const char *text_or_null, profile_t *view,
                    json_t **ret_kept);

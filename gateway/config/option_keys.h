@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* Finds the row whose key equals `key` after its first `skip` letters; NULL if
- * there is none. */
+ * no row has that key. */
 const option_value_t *option_keys_find(const option_value_t *table,
                                        size_t count, size_t skip,
                                        const char *key);

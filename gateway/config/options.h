@@ -254,7 +254,7 @@ uid_t options_zygote_uid(const options_t *self);
  * sandboxes of downloads that is not a session's. */
 bool options_lacks_sandbox_user(const options_t *self);
 
-/* Makes a profile the default; -EINVAL if there is none of that name. */
+/* Makes a profile the default; -EINVAL if no profile has that name. */
 int options_prefer(options_t *self, const char *name, fault_t *fault);
 
 /* One key of a configuration, with the struct that its value is in. */

@@ -12,7 +12,7 @@ bool packages_place_is_wanted(const options_t *options);
 
 /* Returns the path of uv for a profile: that of packages/uv, else the one
  * beside the profile's Python, else the one in PATH. The caller frees it. NULL
- * if there is none. */
+ * if none of these exists. */
 char *packages_place_uv(const options_t *options, const profile_t *profile);
 
 /* Returns true if the profile names advisories and that is no file: then

@@ -22,7 +22,7 @@ int tool_list_ask(const profile_t *profile, const json_t *asked_or_null,
 /* Returns true if a text that tool_list_ask made permits the tool; NULL permits
  * all. */
 bool tool_list_permits(const char *text_or_null, const char *name);
-/* Returns the text as an array, to be freed; NULL if there is none. */
+/* Returns the text as an array, to be freed; NULL for NULL. */
 json_t *tool_list_array(const char *text_or_null);
 
 /* Returns true if the profile permits the tool, or a pattern that ends in *. */

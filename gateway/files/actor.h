@@ -59,7 +59,7 @@ void files_watch(files_t *self, const char *session, const char *workspace,
  * measured again when something is written there. */
 void files_unwatch(files_t *self, const char *session);
 
-/* Returns one piece of news, which the caller owns; NULL if there is none. */
+/* Returns one piece of news, which the caller owns; NULL if no news waits. */
 files_news_t *files_receive(files_t *self);
 
 #endif

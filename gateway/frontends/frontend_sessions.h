@@ -8,8 +8,8 @@
  * attached. Returns true if *ret_event is to be passed on. */
 bool frontend_sessions_on_attach(frontend_t *self, const char *session,
                                  frontend_event_t *ret_event);
-/* Takes the next message of a session. Returns false if there is none that is
- * to be passed on. */
+/* Takes the next message of a session that is to be passed on. Returns false if
+ * no such message waits. */
 bool frontend_sessions_next(frontend_t *self, frontend_event_t *ret_event);
 /* Leaves every session. */
 void frontend_sessions_leave_all(frontend_t *self);

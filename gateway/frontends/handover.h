@@ -10,9 +10,10 @@ typedef void handover_destroy_fn(void **object_p);
 
 /* Sends an object, which is taken, over a zsock_t or zactor_t. */
 void handover_send(void *socket, void *object);
-/* Returns the next object; NULL: there is none, or the owner ends the actor. */
+/* Returns the next object, which the caller owns. NULL if no object waits, or
+ * if the owner ends the actor. */
 void *handover_receive(void *socket);
-/* Returns the object in a message; NULL if there is none. */
+/* Returns the object in a message; NULL if the message has no object. */
 void *handover_unpack(zmsg_t *message);
 /* Says that the actor sends nothing more. Called once, by its thread. */
 void handover_finish(zsock_t *pipe);

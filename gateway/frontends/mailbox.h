@@ -27,7 +27,7 @@ void mailbox_destroy(mailbox_t **self_p);
 /* Returns the socket to be polled for mailbox_receive. */
 zsock_t *mailbox_socket(mailbox_t *self);
 /* Returns an object that an actor has sent (handover.h), which the caller owns;
- * NULL if there is none. *ret_owner is the line's owner. */
+ * NULL if no object waits. *ret_owner is the line's owner. */
 void *mailbox_receive(mailbox_t *self, void **ret_owner);
 
 /* Runs `actor` in a thread of its own, with its end of the line. The actor
