@@ -4,7 +4,8 @@
 
 #include "gateway/http/core/http.h"
 
-/* Answers with the note of the body's path, which is made if there is none. */
+/* Answers with the note of the body's path. Makes the note if the path has none
+ * yet. */
 void document_change_create(exchange_t *exchange);
 /* Changes texts of the first parameter's note, or its kernel. A kernel that no
  * document has any more is ended. */

@@ -6,12 +6,12 @@
 #include "base/buffer.h"
 
 /* Returns the decoded value of the first field of that name in a form's body
- * (application/x-www-form-urlencoded), to be freed. NULL if there is none, or
- * if it has a zero byte and so is not text. */
+ * (application/x-www-form-urlencoded), to be freed. NULL if no field has the
+ * name, or if the value has a zero byte and so is not text. */
 char *form_form(const buffer_t *body, const char *name);
 
 /* Returns the value of the first cookie of that name in a header, not decoded,
- * to be freed; NULL if there is none. `header` may be NULL. */
+ * to be freed; NULL if no cookie has the name. `header` may be NULL. */
 char *form_cookie(const char *header, const char *name);
 
 #endif

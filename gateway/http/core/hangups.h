@@ -20,7 +20,7 @@ int hangups_fd(const hangups_t *self);
 void hangups_watch(hangups_t *self, int fd, void *owner);
 void hangups_forget(hangups_t *self, int fd);
 /* Returns the owner of a connection that its client has closed, each once; NULL
- * if there is none. */
+ * if no further connection was closed. */
 void *hangups_next(hangups_t *self);
 
 #endif

@@ -13,9 +13,10 @@ exchange_t *request_head_read(http_t *http, struct lws *wsi);
 bool request_head_is_http(struct lws *wsi);
 bool request_head_is_http_1_0(struct lws *wsi);
 /* Returns a sentence about a header line that is wrong although libwebsockets
- * accepts it; NULL if there is none. */
+ * accepts it; NULL if no line is wrong. */
 const char *request_head_flaw(struct lws *wsi);
-/* Returns a header line's value, to be freed; NULL if there is none. */
+/* Returns a header line's value, to be freed; NULL if the request does not have
+ * the line. */
 char *request_head_text(struct lws *wsi, enum lws_token_indexes token);
 /* Returns true if the text is UTF-8 without control characters, which all later
  * code relies on. */

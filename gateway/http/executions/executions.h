@@ -69,13 +69,14 @@ execution_t *executions_find(const executions_t *self, const char *id);
 execution_t *executions_add(executions_t *self, const char *id);
 /* Removes an execution whose request was never sent. */
 void executions_drop(executions_t *self, execution_t *run);
-/* Returns the execution that waits for input; NULL if there is none. */
+/* Returns the execution that waits for input, lent; NULL if no execution waits.
+ */
 execution_t *executions_asking(const executions_t *self);
 
 void execution_digest(const char *code,
                       uint8_t ret_digest[EXECUTION_DIGEST_SIZE]);
 /* Returns the newest cell with that number, lent until the next change; NULL if
- * there is none. */
+ * no cell has it. */
 const executions_cell_t *executions_cell(const executions_t *self,
                                          long long count);
 

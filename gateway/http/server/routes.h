@@ -18,8 +18,8 @@ void routes_find_door(exchange_t *exchange);
 bool routes_permit(exchange_t *exchange);
 #define ROUTES_BODY_SMALL                                                      \
     (64u << 10) /* bytes that a client without a token may send */
-/* Finds the route, checks the client's scopes and runs the route; answers with
- * an error if there is none. */
+/* Finds the route, checks the client's scopes and runs the route. Answers with
+ * an error if no route has the path and method. */
 void routes_dispatch(exchange_t *exchange);
 /* A WebSocket that has begun: one of the three. */
 typedef struct {

@@ -24,7 +24,8 @@ typedef struct {
 /* Adds input. Returns false, and adds nothing, if there is no room. */
 bool terminal_input_add(terminal_input_t *self, memory_quotas_t *memory,
                         bytes_t text);
-/* Lends the next piece that may be sent. Returns false if there is none. */
+/* Lends the next piece that may be sent. Returns false if no piece may be sent
+ * now. */
 bool terminal_input_next(terminal_input_t *self, bytes_t *ret_piece);
 /* Counts that piece as sent, and removes it. */
 void terminal_input_sent(terminal_input_t *self, memory_quotas_t *memory,

@@ -8,7 +8,7 @@
  * client has caught up. */
 void ws_client_catch_up(ws_client_t *self);
 /* Returns the journal number of the client's oldest request to which an earlier
- * gateway has not sent a reply; 0 if there is none. Looks only among the last
+ * gateway has not sent a reply; 0 if all have theirs. Looks only among the last
  * SCAN_MAX records. */
 uint64_t ws_client_find_unanswered(const ws_client_t *self);
 /* Sends the question again that the client's old connection left unanswered. */
