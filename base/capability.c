@@ -7,7 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* All of these capabilities are in the first word. */
+/* Returns true if this process has the wanted capabilities, all of which are in
+ * the first word. */
 static bool has(unsigned wanted)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};

@@ -4,8 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* sched_getcpu() reads what the system writes to the caller's memory (rseq(2)),
- * which a clone may have from another one. */
+/* Asks the system: sched_getcpu() reads what that writes to the caller's memory
+ * (rseq(2)), which a clone may have from another process. */
 int cpu_affinity_find(void)
 {
     unsigned number = 0;

@@ -44,7 +44,8 @@ int log_level_parse(const char *name, log_level_t *ret_level)
     return -EINVAL;
 }
 
-/* journald stamps the time itself and reads the priority. */
+/* Writes the time and the level. journald stamps the time itself and reads the
+ * priority. */
 static size_t begin_line(char *line, size_t size, log_level_t level)
 {
     int length;

@@ -13,8 +13,8 @@
 
 #define STAT_MAX 4096 /* bytes of /proc/PID/stat */
 
-/* The name in field 2 may contain anything, so the count begins after its last
- * parenthesis. */
+/* Counts the fields from the last parenthesis on, because the name in field 2
+ * may contain anything. */
 uint64_t pidfd_start_time(pid_t pid)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;

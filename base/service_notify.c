@@ -50,7 +50,7 @@ void service_notify_destroy(service_notify_t **self_p)
     *self_p = NULL;
 }
 
-/* A manager that does not listen changes nothing here. */
+/* Sends a line; a manager that does not listen changes nothing here. */
 static void send_state(const service_notify_t *self, const char *text)
 {
     if (self && self->socket >= 0)

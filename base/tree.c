@@ -61,7 +61,8 @@ static DIR *open_folder(int parent, const char *name)
     return folder;
 }
 
-/* 0: gone; 1: a folder that is not empty; -1 with errno. */
+/* Removes a file or an empty folder. Returns 0 if it is gone, 1 if it is a
+ * folder that is not empty, -1 with errno. */
 static int remove_entry(int parent, const char *name)
 {
     if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
@@ -138,8 +139,8 @@ static bool is_gone(void)
     return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
 }
 
-/* A folder that is not empty: one of the top is emptied next, any other is
- * lifted there. */
+/* Takes a folder that is not empty: one of the top is emptied next, any other
+ * is lifted there. */
 static int descend(tree_removal_t *self, const char *name)
 {
     if (self->inner)
@@ -152,8 +153,8 @@ static int descend(tree_removal_t *self, const char *name)
     return 0;
 }
 
-/* At the end of a folder. New ones may be at the top: those that were lifted
- * since the last look. Returns 1 if the top is empty. */
+/* Goes on at the end of a folder. New ones may be at the top: those that were
+ * lifted since the last look. Returns 1 if the top is empty. */
 static int turn(tree_removal_t *self)
 {
     if (!self->is_empty) {
@@ -188,7 +189,7 @@ static int step(tree_removal_t *self)
     return r < 0 && is_gone() ? 0 : r;
 }
 
-/* As tree_removal_step, with errno. */
+/* Removes entries as tree_removal_step does; errno says what failed. */
 static int run(tree_removal_t *self, unsigned entries)
 {
     int r = 0;
