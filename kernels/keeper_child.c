@@ -98,7 +98,7 @@ static bool has_name(const char *text, const char *name, size_t size)
     return strncmp(text, name, size) == 0 && text[size] == '=';
 }
 
-/* The session's own environment, replaced and extended by `texts`. */
+/* Returns the session's own environment, replaced and extended by `texts`. */
 static char **make_environment(bytes_t texts)
 {
     size_t count = 0, room = 1;

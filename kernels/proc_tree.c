@@ -97,7 +97,8 @@ static void add_children(walk_t *walk, pid_t pid, const char *thread,
     }
 }
 
-/* A child belongs to the thread that made it. */
+/* Adds the children of each thread: a child belongs to the thread that made it.
+ */
 static void add_threads_children(walk_t *walk, pid_t pid, buffer_t *content)
 {
     char path[64];
@@ -113,8 +114,8 @@ static void add_threads_children(walk_t *walk, pid_t pid, buffer_t *content)
         closedir(folder);
 }
 
-/* A process that has not entered its sandbox yet sees this machine's folders,
- * in which nothing is the session's. */
+/* Returns true if a process has entered its sandbox. Before that it sees this
+ * machine's folders, in which nothing is the session's. */
 static bool is_inside(pid_t pid)
 {
     struct stat ours, theirs;
@@ -156,7 +157,8 @@ void proc_tree_read(pid_t first, bool exact, proc_tree_t *ret_processes)
     *ret_processes = walk->sum;
 }
 
-/* The number of a process that has ended may be another's by now. */
+/* Returns true if a process is still the one that was found. The number of a
+ * process that has ended may be another's by now. */
 static bool is_still(const walk_t *walk, size_t place, buffer_t *content)
 {
     const char *at;

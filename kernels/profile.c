@@ -54,9 +54,9 @@ void profile_destroy(profile_t **self_p)
     *self_p = NULL;
 }
 
-/* The environment of a source tree when the program runs in its build folder:
- * <tree>/.venv beside <tree>/build/hearth; libtool puts the true program one
- * folder deeper. NULL when there is none. */
+/* Finds the environment of a source tree if the program runs in its build
+ * folder: <tree>/.venv beside <tree>/build/hearth. libtool puts the true
+ * program one folder deeper. Returns NULL if the program runs elsewhere. */
 static char *find_venv(void)
 {
     char program[PATH_MAX];

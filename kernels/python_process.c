@@ -58,7 +58,7 @@ static int spawn(const python_process_start_t *start, int theirs,
     return 0;
 }
 
-/* The interpreter, or what becomes it as another user. */
+/* Starts the interpreter, or what becomes it as another user. */
 int python_process_spawn(const python_process_start_t *start, int theirs,
                          pid_t *ret_pid, fault_t *fault)
 {

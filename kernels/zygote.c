@@ -114,8 +114,8 @@ static char *const zygote_environment[] = {
     NULL,
 };
 
-/* The first datagram; not an argument, which each kernel could read in its
- * /proc/self/cmdline. */
+/* Sends the profile in the first datagram. It is no argument, because each
+ * kernel could read that in its /proc/self/cmdline. */
 static int send_profile(const zygote_t *self, const char *preinstalled_or_null,
                         const zygote_user_t *user, fault_t *fault)
 {

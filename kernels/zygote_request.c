@@ -39,7 +39,8 @@ void zygote_request_add_variable(buffer_t *out, const char *name,
     add_text(out, value);
 }
 
-/* The number of NULs, the last of which must be the last byte; 0: it is not. */
+/* Returns the number of texts, each of which ends with a NUL; 0 if the last
+ * byte is no NUL. */
 static size_t count_texts(const char *bytes, size_t size)
 {
     size_t count = 0;

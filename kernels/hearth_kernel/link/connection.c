@@ -14,10 +14,10 @@ static void unwatch_connection(link_t *self)
     epoll_ctl(self->epoll, EPOLL_CTL_DEL, self->connection.fd, NULL);
 }
 
-/* EPOLLEXCLUSIVE wakes only the first waiter in the row, and a loop that runs a
- * cell does not wait. Without it each request would wake the thread too, and
- * the loop would wait for its lock. Such an entry cannot be changed
- * (EPOLL_CTL_MOD), only made anew. */
+/* Watches the connection with EPOLLEXCLUSIVE, which wakes only the first waiter
+ * in the row. A loop that runs a cell does not wait. Without it each request
+ * would wake the thread too, and the loop would wait for its lock. Such an
+ * entry cannot be changed (EPOLL_CTL_MOD), only made anew. */
 void link_watch_connection(link_t *self)
 {
     struct epoll_event by_loop = {.events = EPOLLIN | EPOLLEXCLUSIVE};

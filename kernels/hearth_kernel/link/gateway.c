@@ -66,8 +66,8 @@ int link_emit(link_t *self, frame_t *frame, bool hold)
     return r;
 }
 
-/* Code that signals itself for ever must not make events for ever: only a
- * signal of the gateway's comes with a MARK. */
+/* Counts down, because code that signals itself for ever must not make events
+ * for ever. Only a signal of the gateway's comes with a MARK. */
 void link_strike(link_t *self, bool is_taken)
 {
     frame_t struck = {
@@ -135,7 +135,8 @@ static void signal_room(link_t *self)
     }
 }
 
-/* The request that is served, or will be next; or 0. */
+/* Returns the number of the request that is served, or will be next; 0 if no
+ * request is there. */
 static uint64_t busy_with(const link_t *self)
 {
     if (self->served.number || !self->incoming.requests.first)

@@ -163,7 +163,8 @@ static int start_thread(link_t *self, fault_t *fault)
     return 0;
 }
 
-/* A link that could not be made is the end of its process: nothing is freed. */
+/* Frees nothing on a failure: a link that could not be made is the end of its
+ * process. */
 int link_new(int listener, size_t retain, link_t **ret_link, fault_t *fault)
 {
     pthread_condattr_t clock;

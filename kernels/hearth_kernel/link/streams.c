@@ -92,7 +92,8 @@ static void prepare_text(link_t *self, link_stream_t stream, uint64_t request,
     self->printed.request = request;
 }
 
-/* Text that waits will need its place, too. */
+/* Returns true if there is room for one more event: text that waits will need
+ * its place, too. */
 static bool has_room(const link_t *self)
 {
     return outbox_has_room(self->outbox, self->printed.text.size + 1);
@@ -127,7 +128,8 @@ static void read_pipe(link_t *self, link_stream_t stream, size_t max)
     }
 }
 
-/* Mostly nothing is there: one call says so of both. */
+/* Reads what the pipes have. Mostly they are empty, which one call says of
+ * both. */
 void link_drain_pipes(link_t *self)
 {
     struct pollfd looks[] = {{.fd = self->printed.pipes[0], .events = POLLIN},
@@ -160,7 +162,8 @@ static void choke(link_t *self)
     self->printed.is_choked = true;
 }
 
-/* In a child the lines stay whole, so that children can share a pipe. */
+/* Writes in a child, where lines stay whole, so that children can share a pipe.
+ */
 static void write_child(link_t *self)
 {
     const uint8_t *bytes = self->printed.text.data;

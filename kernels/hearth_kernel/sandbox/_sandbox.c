@@ -61,8 +61,8 @@ static PyObject *raise_fault(const fault_t *fault)
     return NULL;
 }
 
-/* A source and a place, with a colon between; the last colon, since places of
- * ours have none. */
+/* Adds a mount from "SOURCE:TARGET". The last colon counts, since places of
+ * ours have no colon. */
 static int say_mount(sandbox_t *sandbox, const char *text, fault_t *fault)
 {
     const char *colon = strrchr(text, ':');
@@ -260,7 +260,7 @@ static int get_launch(PyObject *spec, sandbox_limits_t *limits,
     return 0;
 }
 
-/* The host name as bytes, which the caller holds while it is used. */
+/* Gets the host name as bytes, which the caller holds while it is used. */
 static int get_hostname(PyObject *spec, PyObject **ret_bytes)
 {
     PyObject *value = PyDict_GetItemString(spec, "hostname");
@@ -272,7 +272,7 @@ static int get_hostname(PyObject *spec, PyObject **ret_bytes)
     return *ret_bytes == NULL ? -1 : 0;
 }
 
-/* The descriptors of the control group, into `fds`; none where the spec has
+/* Gets the descriptors of the control group into `fds`; none if the spec names
  * none. */
 static int get_group(PyObject *spec, int *fds, sandbox_launch_t *launch)
 {
@@ -301,7 +301,7 @@ static int get_group(PyObject *spec, int *fds, sandbox_launch_t *launch)
     return 0;
 }
 
-/* Python's own hooks are called around it: they give each kernel its own random
+/* Forks between Python's own hooks. They give each kernel its own random
  * numbers, and a payload whose locks are free. */
 static PyObject *fork_into(state_t *state, const sandbox_launch_t *launch)
 {
@@ -343,7 +343,8 @@ static PyObject *fork_method(PyObject *module, PyObject *spec)
     return result;
 }
 
-/* A text of the request; bytes that are no UTF-8 as Python shows them. */
+/* Returns a text of the request; bytes that are no UTF-8 are as Python shows
+ * them. */
 static PyObject *show_text(const char *text)
 {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t) strlen(text),

@@ -19,7 +19,8 @@ typedef struct {
     int depth;
 } maker_t;
 
-/* The lower half: the upper one has other uses from 3.14 on. */
+/* Returns the lower half of the count: the upper half has other uses from 3.14
+ * on. */
 static uint32_t *count_of(PyObject *object)
 {
     return (uint32_t *) (void *) &object->ob_refcnt;
@@ -35,7 +36,8 @@ static bool has_immortals(void)
 
 static int visit(PyObject *object, void *arg);
 
-/* The collector does not ask code what it refers to. */
+/* Visits a code object's constants: the collector does not ask code what it
+ * refers to. */
 static int visit_constants(PyObject *code, maker_t *maker)
 {
     PyObject *constants = PyObject_GetAttrString(code, "co_consts");

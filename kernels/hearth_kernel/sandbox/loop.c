@@ -27,8 +27,8 @@ static void set_reaping(void (*handler)(int))
     sigaction(SIGCHLD, &action, NULL);
 }
 
-/* While it waits the system reaps. Not while it launches: the pid of a child
- * that has just ended must not be another's yet. */
+/* Waits for a request. The system reaps children meanwhile, but not during a
+ * launch. The pid of a child that has just ended must not be another's yet. */
 static ssize_t await_request(served_t *self, loop_t *loop, fault_t *fault)
 {
     ssize_t size;
