@@ -80,7 +80,8 @@ static bool is_close(const compare_t *self, double left, double right)
            || apart <= self->relative * bigger;
 }
 
-/* Whole numbers are equal or not; others are close enough or not. */
+/* Compares two numbers: whole ones are equal or not, others are close enough or
+ * not. */
 static bool same_number(const compare_t *self, cursor_t *left, cursor_t *right)
 {
     cursor_t left_start = *left;
@@ -306,7 +307,8 @@ static bool same_value(const compare_t *self, const char *mime, json_t *left,
     return false;
 }
 
-/* Every MIME type of the first, then those that only the second has. */
+/* Compares every MIME type of the first, then those that only the second has.
+ */
 static bool same_bundle(const compare_t *self, json_t *left, json_t *right,
                         difference_t *difference)
 {
@@ -331,7 +333,7 @@ static bool same_bundle(const compare_t *self, json_t *left, json_t *right,
 
 /* ---- errors ---- */
 
-/* The numbers of the lines in cells that a traceback names, as text. */
+/* Appends the numbers of the lines in cells that a traceback names, as text. */
 static void failing_lines(const json_t *error, buffer_t *out)
 {
     json_t *traceback = json_object_get(error, "traceback");

@@ -167,7 +167,8 @@ static void add_line(json_t *list, const char *sign, text_line_t line)
     json_array_append_new(list, json_pack("[s, s%]", sign, line.at, line.size));
 }
 
-/* ["-", line], ["+", line], [" ", line] ... */
+/* Returns the lines of both sources: ["-", line], ["+", line], [" ", line] ...
+ */
 static json_t *diff_source(const notebook_cell_t *left,
                            const notebook_cell_t *right)
 {
@@ -256,7 +257,7 @@ static json_t *diff_pair(const compare_t *compare, notebook_cell_t *left,
     return cell;
 }
 
-/* One of them is NULL. */
+/* Describes a cell that was removed or added: the other argument is NULL. */
 static json_t *diff_single(const notebook_cell_t *left,
                            const notebook_cell_t *right)
 {

@@ -21,7 +21,7 @@ static uint32_t big_endian(const uint8_t *from)
            | (uint32_t) from[2] << 8 | from[3];
 }
 
-/* A critical chunk begins with a capital (PNG, 5.4). */
+/* Hashes the critical chunks, whose names begin with a capital (PNG, 5.4). */
 static void hash_chunks(crypto_generichash_state *state, const buffer_t *bytes)
 {
     size_t at = SIGNATURE_SIZE;

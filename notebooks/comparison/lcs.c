@@ -50,7 +50,7 @@ static void pair_by_place(align_t *self)
                  i < self->left && i < self->right && score_of(self, i, i));
 }
 
-/* best[i][k]: what can be reached from there on to the ends. */
+/* Fills best[i][k]: the score that can be reached from there on to the ends. */
 static void fill_table(align_t *self, uint32_t *best)
 {
     size_t width = self->right + 1;

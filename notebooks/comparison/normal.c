@@ -60,7 +60,8 @@ static size_t address(view_t view, size_t i)
     return count >= 6 ? 2 + count : 0;
 }
 
-/* 8-4-4-4-12, or 32 and more hexadecimal digits in a row. */
+/* Measures an identifier: 8-4-4-4-12, or 32 and more hexadecimal digits in a
+ * row. */
 static size_t identifier(view_t view, size_t i)
 {
     static const size_t groups[] = {8, 4, 4, 4, 12};
@@ -98,7 +99,8 @@ static size_t clock_time(view_t view, size_t i)
     return i - start;
 }
 
-/* A date alone may be data; one with a time of day is when it ran. */
+/* Measures a date with a time of day, which is when the code ran. A date alone
+ * may be data. */
 static size_t moment(view_t view, size_t i)
 {
     size_t time;
@@ -118,7 +120,7 @@ static const char *const units[] = {
     "sec", "secs",      "min",       "seconds", NULL,
 };
 
-/* "351 ns", "1.5s/it", "2min 3s": a number and a unit of time. */
+/* Measures a number and a unit of time: "351 ns", "1.5s/it", "2min 3s". */
 static size_t duration(view_t view, size_t i)
 {
     size_t number = digits(view, i);
@@ -146,7 +148,7 @@ static bool follows(view_t view, size_t i, const char *word)
     return i + width <= view.size && memcmp(view.text + i, word, width) == 0;
 }
 
-/* "85.97it/s", "1.2s/it", "3.4MB/s": how fast something went. */
+/* Measures how fast something went: "85.97it/s", "1.2s/it", "3.4MB/s". */
 static size_t rate(view_t view, size_t i)
 {
     static const char *const names[] = {"it/s",  "s/it",  "B/s",  "kB/s",
@@ -165,7 +167,7 @@ static size_t rate(view_t view, size_t i)
     return 0;
 }
 
-/* "1,000,000 loops each": as many as %timeit took for long enough. */
+/* Measures "1,000,000 loops each": as many as %timeit took for long enough. */
 static size_t loops(view_t view, size_t i)
 {
     size_t size = 0;
@@ -176,7 +178,8 @@ static size_t loops(view_t view, size_t i)
     return size && follows(view, i + size, " loop") ? size : 0;
 }
 
-/* "<ipython-input-10-0123456789ab>": a cell's file, of IPython before 8. */
+/* Measures a cell's file of IPython before 8:
+ * "<ipython-input-10-0123456789ab>". */
 static size_t old_cell(view_t view, size_t i)
 {
     static const char prefix[] = "<ipython-input-";
@@ -190,7 +193,7 @@ static size_t old_cell(view_t view, size_t i)
     return at(view, i + size) == '>' ? size + 1 : 0;
 }
 
-/* "859882524.py, line 1": a cell's file without its folder. */
+/* Measures a cell's file without its folder: "859882524.py, line 1". */
 static size_t cell_file(view_t view, size_t i)
 {
     size_t number = digits(view, i);
@@ -198,7 +201,7 @@ static size_t cell_file(view_t view, size_t i)
     return number >= 4 && follows(view, i + number, ".py") ? number : 0;
 }
 
-/* Names that contain a random or a running number. */
+/* Measures a name that contains a random or a running number. */
 static size_t made_up(view_t view, size_t i)
 {
     static const char temporary[] = "/tmp/ipykernel_";
@@ -238,7 +241,8 @@ static size_t find_form(view_t view, size_t i, const char **ret_word)
     return 0;
 }
 
-/* A form does not begin in the middle of a word or of a number. */
+/* Returns true if a form may begin here: not in the middle of a word or of a
+ * number. */
 static bool is_boundary(view_t view, size_t i)
 {
     unsigned char before = i ? (unsigned char) view.text[i - 1] : ' ';
@@ -246,7 +250,7 @@ static bool is_boundary(view_t view, size_t i)
     return !isalnum(before) && before != '_' && before != '.';
 }
 
-/* Carriage returns in a row do what one does. */
+/* Measures carriage returns in a row, which do what one does. */
 static size_t returns(view_t view, size_t i)
 {
     size_t start = i;

@@ -36,7 +36,7 @@ const char *replay_error_text(const json_t *outputs, const char *ename)
     return "";
 }
 
-/* The name that a cell did not find, to be freed, or NULL. */
+/* Returns the name that a cell did not find, to be freed, or NULL. */
 static char *missing_name(const json_t *outputs)
 {
     const char *text = replay_error_text(outputs, "NameError");
@@ -46,7 +46,8 @@ static char *missing_name(const json_t *outputs)
                : NULL;
 }
 
-/* The file of its workspace that a cell did not find, to be freed, or NULL. */
+/* Returns the file of its workspace that a cell did not find, to be freed, or
+ * NULL. */
 static char *missing_file(const json_t *outputs)
 {
     static const char before[] = "No such file or directory: '";
@@ -63,8 +64,8 @@ static char *missing_file(const json_t *outputs)
                                             : NULL;
 }
 
-/* The number of the first cell before the step that differed and has the word;
- * 0 if none has. */
+/* Returns the number of the first cell before the step that differed and has
+ * the word; 0 if no cell has it. */
 static size_t find_cause(const replay_step_t *step, const notebook_t *notebook,
                          const bool *has_differed, const char *word)
 {

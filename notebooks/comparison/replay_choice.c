@@ -62,7 +62,7 @@ static bool has_tag(const notebook_cell_t *cell, const char *name)
     return false;
 }
 
-/* A line of its own: "# hearth: skip-on-revive". */
+/* Returns true for a line of its own such as "# hearth: skip-on-revive". */
 static bool is_marking(const char *line)
 {
     size_t size;

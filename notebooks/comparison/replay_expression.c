@@ -12,7 +12,8 @@
 #define PLACE              "<expression>"
 #define KERNEL_UNREACHABLE (-ESHUTDOWN)
 
-/* The text as Python's: JSON's strings are. */
+/* Returns the text as a literal of Python, whose strings JSON's are; to be
+ * freed. */
 static char *quote(const char *text)
 {
     json_auto_t *string = json_string(text);
@@ -20,7 +21,8 @@ static char *quote(const char *text)
     return json_dumps(string, JSON_ENCODE_ANY);
 }
 
-/* The user_expression's value is the text of a bool. */
+/* Returns the truth that the user_expression's value has as text; -1 with an
+ * error, to be freed, if it has failed. */
 static int read_truth(const cell_executor_result_t *result, char **ret_error)
 {
     const json_t *found = json_object_get(

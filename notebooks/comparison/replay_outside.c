@@ -38,7 +38,8 @@ static char *name_thing(const json_t *call)
     return (char *) text.data;
 }
 
-/* A revival that was made again is left out like its cells. */
+/* Returns true if a call is left out. A revival that was made again is left out
+ * like its cells. */
 static bool skips_call(const notebook_cell_t *note,
                        const replay_options_t *options)
 {

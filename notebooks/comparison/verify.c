@@ -212,8 +212,8 @@ static void name_cells(verify_t *self, const notebook_t *notebook,
     }
 }
 
-/* The cells one by one, then their row: a seal that was taken out, put in or
- * moved changes the whole's. */
+/* Checks the cells one by one, then their row. A seal that was taken out, put
+ * in or moved changes that of the whole. */
 static void check_cells(verify_t *self, const notebook_t *notebook,
                         const uint8_t *key, const json_t *own,
                         const json_t *head)
@@ -263,7 +263,7 @@ static bool read_head(const json_t *head, journal_head_t *ret_head)
            && size == sizeof ret_head->chain;
 }
 
-/* The journal up to the record that the notebook was made at. */
+/* Checks the journal up to the record at which the notebook was made. */
 static void check_journal(verify_t *self, const char *journal_folder,
                           const uint8_t *key)
 {
