@@ -74,8 +74,8 @@ static client_t *make(secret_t **secret_p)
     return self;
 }
 
-/* Identity and subscription are set before connecting: a message that the
- * kernel publishes at once is not missed. */
+/* Opens a socket. Identity and subscription are set before connecting, so that
+ * a message which the kernel publishes at once is not missed. */
 static int open_line(client_t *self, channel_t channel, const char *endpoint,
                      fault_t *fault)
 {
@@ -162,7 +162,8 @@ int client_new_management(const char *endpoint, const char *key_file,
     return 0;
 }
 
-/* A receiver drops what is larger, or disconnects: no answer would come. */
+/* Checks a request's sizes. A receiver drops what is larger, or disconnects: no
+ * answer would come. */
 static int check_sizes(const client_request_t *request, fault_t *fault)
 {
     const struct {

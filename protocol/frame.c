@@ -111,7 +111,7 @@ static uint64_t get64(const uint8_t *at)
     return le64toh(value);
 }
 
-/* SIZE_MAX when it breaks a limit. */
+/* Returns the size of a frame's body; SIZE_MAX if it breaks a limit. */
 static size_t body_size(const frame_t *frame)
 {
     if (frame->metadata.size > FRAME_METADATA_MAX
@@ -193,7 +193,8 @@ bool frame_decoder_is_partial(const frame_decoder_t *self)
     return self->bytes.size > self->start;
 }
 
-/* All that came was handed out, and no frame is lent any more. */
+/* Gives memory back: all that came was handed out, and no frame is lent any
+ * more. */
 static void give_back(frame_decoder_t *self)
 {
     self->start = self->bytes.size = 0;
@@ -291,7 +292,7 @@ static void reserve_parts(frame_decoder_t *self, size_t count)
     self->part_capacity = count;
 }
 
-/* The body is all there. */
+/* Splits a body, all of which is there. */
 static int split_body(frame_decoder_t *self, const uint8_t *body,
                       frame_t *ret_frame, fault_t *fault)
 {

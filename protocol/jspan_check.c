@@ -49,7 +49,7 @@ static int check_pair(checker_t *self)
     return refuse(self, "half of a surrogate pair");
 }
 
-/* After a backslash. */
+/* Checks what follows a backslash. */
 static int check_escape(checker_t *self)
 {
     if (self->at == self->end)
@@ -161,7 +161,7 @@ static int check_scalar(checker_t *self)
     }
 }
 
-/* `"key":` with white space wherever it may stand. */
+/* Checks `"key":`, with white space wherever it may be. */
 static int check_key(checker_t *self)
 {
     self->at = skip_space(self->at, self->end);
@@ -203,8 +203,7 @@ static int begin_value(checker_t *self)
     }
 }
 
-/* After a complete value: closes the containers that end here, up to a comma.
- */
+/* Closes the containers that end after a complete value, up to a comma. */
 static int end_value(checker_t *self)
 {
     while (self->depth > 0) {

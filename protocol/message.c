@@ -131,8 +131,9 @@ message_t *message_new(bytes_t header, bytes_t parent, bytes_t metadata,
     return self;
 }
 
-/* A NUL would end the name early wherever it is a C string: two different
- * msg_ids would be the same. */
+/* Returns true for a string that is not empty and has no NUL. A NUL would end
+ * the name early wherever it is a C string: two different msg_ids would be the
+ * same. */
 static bool is_name(jspan_t value)
 {
     return jspan_is(value, JSPAN_STRING) && value.size > 2

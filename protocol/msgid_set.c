@@ -59,7 +59,7 @@ static uint64_t fingerprint(const msgid_set_t *self, const char *id)
     return hash ? hash : 1;
 }
 
-/* Where it is, or the free slot where it would be. */
+/* Returns the slot of the hash, or the free slot where it would be. */
 static uint64_t *find(const table_t *table, uint64_t hash)
 {
     size_t at = (size_t) hash & (table->slot_count - 1);

@@ -17,7 +17,8 @@ static bool is_private(jspan_t key)
     return false;
 }
 
-/* Most replies have none: a look at the bytes settles it. */
+/* Returns false if the metadata has no private members for sure. Most replies
+ * have none, which a look at the bytes settles. */
 static bool may_have_private(bytes_t metadata)
 {
     return memmem(metadata.bytes, metadata.size, "\"namespace\"", 11)

@@ -24,7 +24,8 @@ struct secret {
     char text[];      /* the key, NUL-terminated */
 };
 
-/* Without it sodium_malloc aborts. Threads may call it at the same time. */
+/* Prepares libsodium: without it sodium_malloc aborts. Threads may call it at
+ * the same time. */
 static void init_sodium(void)
 {
     if (sodium_init() < 0)

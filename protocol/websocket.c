@@ -74,7 +74,8 @@ static void write_big(buffer_t *out, size_t value)
 
 /* --- In --- */
 
-/* A NUL would end the name early wherever it is a C string. */
+/* Returns true for a string that is not empty and has no NUL, which would end
+ * the name early wherever it is a C string. */
 static bool is_name(jspan_t value)
 {
     return jspan_is(value, JSPAN_STRING) && value.size > 2
@@ -117,8 +118,8 @@ static bytes_t span_bytes(jspan_t span)
     return (bytes_t){.bytes = span.text, .size = span.size};
 }
 
-/* Header, parent, metadata and content as checked spans; the last three may
- * be missing. */
+/* Makes a message of header, parent, metadata and content as checked spans; the
+ * last three may be missing. */
 static int make_message(const jspan_t parts[4], message_t **ret_message,
                         fault_t *fault)
 {
@@ -197,7 +198,8 @@ static int decode_legacy_binary(const uint8_t *bytes, size_t size,
     return r;
 }
 
-/* The offsets of a v1 frame: never falling, the last one its size at most. */
+/* Reads the offsets of a v1 frame, which never fall; the last one is at most
+ * the frame's size. */
 static int read_offsets(const uint8_t *bytes, size_t size, size_t *starts,
                         size_t *ret_count, fault_t *fault)
 {
