@@ -59,7 +59,8 @@ int call_await(launch_entry_t *entry, fault_t *fault)
     return take_call(entry, entry->payload_fd, fault);
 }
 
-/* A builder that has succeeded has called before it ended. */
+/* Waits for the builder, and takes its call: a builder that has succeeded has
+ * called before it ended. */
 int call_await_builder(launch_entry_t *entry, fault_t *fault)
 {
     int status = 0;

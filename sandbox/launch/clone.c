@@ -17,8 +17,8 @@
 
 #define GUARD_BYTES 4096
 
-/* The child begins on its own stack, which has no return address: it gets the
- * function to call from registers. */
+/* Clones, and runs a function in the child. That begins on its own stack, which
+ * has no return address: it gets the function to call from registers. */
 static long clone_and_run(struct clone_args *args, size_t size,
                           int (*run)(void *), void *argument)
 {

@@ -76,7 +76,7 @@ static const struct {
     {"/tmp", OWN},      {SANDBOX_WORKSPACE, OWN},
 };
 
-/* Which rights the kernel knows, by its ABI. */
+/* Returns the rights that the kernel knows, by its ABI. */
 static ruleset_t known_rights(int abi)
 {
     ruleset_t known = {.fs = OF_ABI_1};
@@ -121,8 +121,8 @@ static int permit_own(int ruleset, uint64_t known, fault_t *fault)
     return 0;
 }
 
-/* A rule is for the file or folder itself, wherever it is mounted. So the trees
- * that were attached before are used. */
+/* Permits what is shown. A rule is for the file or folder itself, wherever it
+ * is mounted, so the trees that were attached before are used. */
 static int permit_shown(const launch_entry_t *entry, int ruleset,
                         uint64_t known, fault_t *fault)
 {

@@ -152,7 +152,7 @@ static int load_filter(launch_entry_t *entry, fault_t *fault)
     return filter_load(&entry->sandbox->payload_filter, fault);
 }
 
-/* The end of a launch that failed; the fault is one write, so one record. */
+/* Ends a launch that failed; the fault is one write, so one record. */
 static _Noreturn void give_up(int status_fd, const char *step, fault_t *fault)
 {
     fault_wrap(fault, "sandbox: %s", step);
@@ -227,7 +227,7 @@ static int step_back(launch_entry_t *entry, fault_t *fault)
     return 0;
 }
 
-/* The builder, on its own stack; it does not return. */
+/* Runs the builder on its own stack; does not return. */
 static int run_builder(void *argument)
 {
     const launch_t *self = argument;
@@ -240,7 +240,7 @@ static int run_builder(void *argument)
     _exit(0);
 }
 
-/* A pair of sockets for pid 1 and payload, and the builder. */
+/* Makes a pair of sockets for pid 1 and payload, and starts the builder. */
 static int start_builder(launch_t *self, fault_t *fault)
 {
     int pair[2];
@@ -259,7 +259,7 @@ static int start_builder(launch_t *self, fault_t *fault)
     return 0;
 }
 
-/* The clone, on its own stack: in the payload it goes back to the caller's,
+/* Runs the clone on its own stack. In the payload it goes back to the caller's,
  * and otherwise it does not return. */
 static int run_clone(void *argument)
 {

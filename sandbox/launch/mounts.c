@@ -196,7 +196,7 @@ static int attach_source(const launch_entry_t *entry, size_t index,
                                      place, fault);
 }
 
-/* All at once, the root among them. */
+/* Restricts all places at once, the root among them. */
 static int restrict_places(const launch_entry_t *entry, fault_t *fault)
 {
     struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY};
@@ -257,8 +257,8 @@ int mounts_enter_root(launch_entry_t *entry, fault_t *fault)
     return 0;
 }
 
-/* Here the system waits until no processor uses a mount of the old root (RCU):
- * a tenth of a millisecond, and several on a busy machine. */
+/* Detaches the old root. The system waits until no processor uses a mount of it
+ * (RCU): a tenth of a millisecond, and several on a busy machine. */
 int mounts_leave_old_root(launch_entry_t *entry, fault_t *fault)
 {
     (void) entry;

@@ -182,8 +182,8 @@ int namespaces_await_map(launch_entry_t *entry, fault_t *fault)
     return 0;
 }
 
-/* Raw calls: glibc's change every thread of a process, by means that do not
- * work in a clone that glibc does not know. */
+/* Changes group and user by raw calls. Those of glibc change every thread of a
+ * process, by means that do not work in a clone that glibc does not know. */
 static int become(gid_t gid, uid_t uid, fault_t *fault)
 {
     if (syscall(SYS_setresgid, gid, gid, gid) < 0)
@@ -209,9 +209,9 @@ static int enter_workspace(const launch_entry_t *entry, fault_t *fault)
     return r;
 }
 
-/* A process keeps its working directory when it gets mounts of its own. So the
- * path of the workspace is not walked: neither the caller nor the session needs
- * a right to the folders above it. */
+/* Enters the workspace first: a process keeps its working directory when it
+ * gets mounts of its own. So the path of the workspace is not walked. Neither
+ * the caller nor the session needs a right to the folders above it. */
 int namespaces_make_own_mounts(launch_entry_t *entry, fault_t *fault)
 {
     int r = enter_workspace(entry, fault);

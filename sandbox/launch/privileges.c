@@ -67,8 +67,9 @@ int privileges_drop(launch_entry_t *entry, fault_t *fault)
     return reduce(0, fault);
 }
 
-/* Pid 1 of a user of its own may signal the payload's, in this namespace, and
- * must be able to after its program has started. */
+/* Keeps CAP_KILL, also over exec. Pid 1 of a user of its own may signal the
+ * payload's in this namespace, and must be able to after its program has
+ * started. */
 static int keep_kill(fault_t *fault)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};

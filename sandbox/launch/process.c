@@ -66,8 +66,8 @@ int process_use_null_device(launch_entry_t *entry, fault_t *fault)
     return 0;
 }
 
-/* A handler of the caller's has no place in pid 1, and an ignored SIGCHLD
- * would take the payload's status away. */
+/* Resets all signals: a handler of the caller's has no place in pid 1. An
+ * ignored SIGCHLD would take the payload's status away. */
 int process_forget_signals(launch_entry_t *entry, fault_t *fault)
 {
     struct sigaction action;

@@ -26,7 +26,8 @@ static int write_file(pid_t pid, const char *file, const char *text,
     return 0;
 }
 
-/* One line for the session's id, one for pid 1's where it has its own. */
+/* Writes one line for the session's id, and one for pid 1's if it has its own.
+ */
 static void format_map(char *text, size_t size, unsigned inside,
                        unsigned outside, unsigned init_inside,
                        unsigned init_outside)

@@ -147,7 +147,8 @@ static _Noreturn void be_mapper(int socket, pid_t parent,
     serve(MAPPER_FD, range);
 }
 
-/* All digits, or the end. */
+/* Reads a number that is not 0; ends the program if the text is no such number.
+ */
 static uint32_t parse(const char *text)
 {
     char *end;

@@ -36,7 +36,8 @@ static const int kept[] = {CAP_SETUID,    CAP_SETGID,       CAP_CHOWN,
                            CAP_KILL,      CAP_DAC_OVERRIDE, CAP_FOWNER,
                            CAP_SYS_PTRACE};
 
-/* They become ambient as well: hearth-mapper gets its two by exec. */
+/* Keeps some capabilities alone. They become ambient as well: hearth-mapper
+ * gets its two by exec. */
 static int keep_capabilities(fault_t *fault)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -82,7 +83,7 @@ static int open_namespace(pid_t pid, int *ret_fd, fault_t *fault)
 
 /* ---- a new one ---- */
 
-/* The child: stays in a namespace without maps until its parent closes the
+/* Stays in a namespace without maps, as the child, until its parent closes the
  * other end of the socket. */
 static _Noreturn void hold(int socket, int other)
 {

@@ -25,8 +25,8 @@ static bool has_option(const char *options, const char *option)
     return false;
 }
 
-/* One line of mountinfo: number, parent, device, root, place, options, then
- * what it shares with whom. */
+/* Checks one line of mountinfo: number, parent, device, root, place, options,
+ * then what it shares with whom. */
 static int check_mount(const seen_process_t *process, const char *line,
                        fault_t *fault)
 {

@@ -25,7 +25,8 @@ static int check_status(const seen_process_t *process, fault_t *fault)
     return r < 0 ? r : status_check(process, (const char *) text.data, fault);
 }
 
-/* No namespace is the reader's own, and the payload has those of pid 1. */
+/* Checks that no namespace is the reader's own, and that the payload has those
+ * of pid 1. */
 static int check_namespaces(const seen_process_t *process,
                             const seen_process_t *init, fault_t *fault)
 {
@@ -223,7 +224,7 @@ static int check_process(const seen_process_t *process,
     return 0;
 }
 
-/* The first child of pid 1. */
+/* Finds the payload, which is the first child of pid 1. */
 static int find_payload(const seen_process_t *init, pid_t *ret_pid,
                         fault_t *fault)
 {
