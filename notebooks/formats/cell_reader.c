@@ -16,7 +16,8 @@ int cell_reader_refuse(const cell_place_t *place, const char *what)
                      place->cell, what);
 }
 
-/* A string, or a list of strings. False when it is neither. */
+/* Appends a string, or a list of strings. Returns false if the value is
+ * neither. */
 static bool join_lines(const json_t *value, buffer_t *out)
 {
     size_t index;

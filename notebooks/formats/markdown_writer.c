@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The end of an escape sequence that begins at `at`. */
+/* Returns the end of an escape sequence that begins at `at`. */
 static size_t skip_escape(const char *text, size_t size, size_t at)
 {
     at++;
@@ -25,7 +25,7 @@ static size_t skip_escape(const char *text, size_t size, size_t at)
     return at < size ? at + 1 : size;
 }
 
-/* Whether the text has no letter from `line` on: a progress line is blanked by
+/* Returns whether the text has no letter from `line` on: a progress line is blanked by
  * spaces, since not all front ends know the sequence that erases a line. */
 static bool is_blank(const buffer_t *text, size_t line)
 {
@@ -34,8 +34,8 @@ static bool is_blank(const buffer_t *text, size_t line)
     return line == text->size;
 }
 
-/* Text as a terminal would leave it: what a carriage return took back is gone,
- * and so are escape sequences. */
+/* Writes text as a terminal would leave it: what a carriage return took back is
+ * gone, and so are escape sequences. */
 static void write_plain(const char *text, size_t size, buffer_t *out)
 {
     size_t line = out->size;
@@ -119,7 +119,7 @@ static void write_span(const char *text, size_t size, buffer_t *out)
     buffer_text(out, "`");
 }
 
-/* Plain text is shown, other types are named, without their parameters. */
+/* Shows plain text, and names other types without their parameters. */
 static void write_display(const json_t *output, buffer_t *out)
 {
     json_t *data = json_object_get(output, "data");
@@ -181,7 +181,7 @@ static void write_time(const char *iso, buffer_t *out)
         out->data[at + 10] = ' ';
 }
 
-/* "## [3] 2026-01-02 03:04:05 (1.2 s)" */
+/* Writes "## [3] 2026-01-02 03:04:05 (1.2 s)". */
 static void write_head(const notebook_cell_t *cell, buffer_t *out)
 {
     json_t *own = json_object_get(cell->metadata, "hearth");

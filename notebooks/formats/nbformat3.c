@@ -10,7 +10,7 @@
 
 #define HEADING_MAX 6
 
-/* A rename of a member, where it is there. */
+/* Renames a member, if the object has it. */
 static void rename_member(json_t *object, const char *from, const char *to)
 {
     json_t *value = json_object_get(object, from);

@@ -45,7 +45,7 @@ static int refuse_text(const cell_place_t *place, const json_text_t *reader)
                      error.text);
 }
 
-/* One cell of the text, and in a mapped file the place where it is. */
+/* Reads one cell of the text, and notes its place in a mapped file. */
 static int stream_cell(cell_place_t *place, json_text_t *reader, json_t *ids,
                        notebook_t *ret_notebook)
 {
@@ -70,8 +70,8 @@ static int stream_cell(cell_place_t *place, json_text_t *reader, json_t *ids,
     return 0;
 }
 
-/* The cells of nbformat 4 one by one: of the text's tree there is never more
- * than one of them. */
+/* Reads the cells of nbformat 4 one by one: there is never more than one of
+ * them as a tree. */
 static int stream_cells(cell_place_t *place, json_text_t *reader, json_t *ids,
                         notebook_t *ret_notebook)
 {
@@ -122,8 +122,8 @@ static json_t *read_members(json_text_t *reader, const char **ret_cells)
                : NULL;
 }
 
-/* Also handles texts that are no notebooks, and those with a flaw, whose place
- * is then found. */
+/* Reads the document. Also handles texts that are no notebooks, and those with
+ * a flaw, whose place is then found. */
 static json_t *read_document(const cell_place_t *place, json_text_t *reader,
                              const char **ret_cells)
 {
@@ -144,7 +144,7 @@ static json_t *read_document(const cell_place_t *place, json_text_t *reader,
     return NULL;
 }
 
-/* The cells, whatever the version; or NULL and why. */
+/* Returns the cells, whatever the version; or NULL and why. */
 static json_t *find_cells(const cell_place_t *place, json_t *notebook)
 {
     json_t *version = json_object_get(notebook, "nbformat");
@@ -177,7 +177,7 @@ static json_t *find_cells(const cell_place_t *place, json_t *notebook)
     return NULL;
 }
 
-/* Into a notebook that may have the text mapped. */
+/* Reads a text into a notebook that may have it mapped. */
 static int parse(const char *text, size_t size, const char *name,
                  notebook_t *notebook, fault_t *fault)
 {

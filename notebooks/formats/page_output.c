@@ -42,7 +42,8 @@ static void write_remark(const char *before, const char *type, buffer_t *out)
 
 /* ---- pictures ---- */
 
-/* A figure for a fine screen has twice the pixels, and its size beside them. */
+/* Writes one side of a picture: a figure for a fine screen has twice the
+ * pixels, and its size beside them. */
 static void write_side(const json_t *size, const char *side, buffer_t *out)
 {
     json_int_t pixels = json_integer_value(json_object_get(size, side));
@@ -80,7 +81,7 @@ static void write_picture(const json_t *output, const char *type, buffer_t *out)
     buffer_text(out, "\">\n");
 }
 
-/* As a picture, in which no script runs and which loads nothing. */
+/* Writes SVG as a picture, in which no script runs and which loads nothing. */
 static void write_svg(const json_t *output, buffer_t *out)
 {
     bytes_t text =
@@ -212,8 +213,8 @@ static bool is_own(const char *part)
     return begins_with(part, "Cell In") || begins_with(part, "Input In");
 }
 
-/* The frames of cells and what went wrong; then the whole traceback, unless it
- * has no other frames. */
+/* Writes the frames of cells and what went wrong; then the whole traceback,
+ * unless it has no other frames. */
 static void write_error(const json_t *output, buffer_t *out)
 {
     cleanup_buffer buffer_t own = BUFFER_EMPTY, whole = BUFFER_EMPTY;

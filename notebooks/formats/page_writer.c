@@ -45,7 +45,7 @@ static void begin(FILE *file)
             text, (int) page_style_size, page_style);
 }
 
-/* "[3] · ok · 12 ms · 45 MiB · 2026-01-02 03:04:05 · ada" */
+/* Writes "[3] · ok · 12 ms · 45 MiB · 2026-01-02 03:04:05 · ada". */
 static void write_head(const notebook_cell_t *cell, const char *status,
                        buffer_t *out)
 {

@@ -11,7 +11,7 @@ static void begin(FILE *out)
     fputs("# Written by hearth notebook export. Outputs are left out.\n", out);
 }
 
-/* A magic, or a command for the shell. */
+/* Returns true for a magic, or a command for the shell. */
 static bool is_ipython(const char *line, size_t size)
 {
     size_t blanks = 0;

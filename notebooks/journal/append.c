@@ -37,7 +37,7 @@ static int check_record(const journal_record_t *record, fault_t *fault)
     return 0;
 }
 
-/* Room for header, table and references, none of which may move while the
+/* Makes room for header, table and references, none of which may move while the
  * pieces point to them; and for the pieces. */
 static void prepare(journal_t *self, const journal_record_t *record)
 {
@@ -54,7 +54,7 @@ static void prepare(journal_t *self, const journal_record_t *record)
     }
 }
 
-/* One part becomes one piece, perhaps by way of a blob. */
+/* Makes one piece of a part, perhaps by way of a blob. */
 static int lay_part(journal_t *self, const bytes_t *part, bytes_t *ret_piece,
                     uint32_t *ret_length, uint64_t *blobs, fault_t *fault)
 {
@@ -148,7 +148,7 @@ static int write_pieces(journal_t *self, struct iovec *pieces, size_t count,
     return 0;
 }
 
-/* Header and body to the file. Small ones are copied together first. */
+/* Writes header and body to the file. Small ones are copied together first. */
 static int write_entry(journal_t *self, const uint8_t *header, size_t count,
                        size_t size, fault_t *fault)
 {

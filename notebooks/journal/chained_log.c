@@ -68,7 +68,8 @@ void chained_log_flush(chained_log_t *self)
     (void) fdatasync(self->head_fd);
 }
 
-/* In place, one short write: a reader sees the old or the new one. */
+/* Writes the head in place, by one short write: a reader sees the old or the
+ * new one. */
 static void write_head(chained_log_t *self)
 {
     char text[CHAINED_LOG_HEAD_SIZE + 1];
@@ -125,8 +126,8 @@ static int append(chained_log_t *self, const char *members, fault_t *fault)
     return 0;
 }
 
-/* The first record of a file says what came before it, so that the file can
- * be verified when that is gone. */
+/* Begins a file. Its first record says what came before it, so that the file
+ * can be verified when that is gone. */
 static int begin_file(chained_log_t *self, fault_t *fault)
 {
     cleanup_free char *path = chained_log_file_path(self->folder, ++self->file);
@@ -153,7 +154,7 @@ static int begin_file(chained_log_t *self, fault_t *fault)
     return append(self, (const char *) members.data, fault);
 }
 
-/* The number of a file's first record; 0 when it has none. */
+/* Returns the number of a file's first record; 0 if it has no record. */
 static uint64_t first_record(const char *folder, uint64_t number)
 {
     cleanup_free char *path = chained_log_file_path(folder, number);
@@ -208,7 +209,8 @@ static int begin_log(chained_log_t *self, fault_t *fault)
     return begin_file(self, fault);
 }
 
-/* Not one whole line: what is changed in one is damage, and stays. */
+/* Returns true if a file has not one whole line. What is changed in a whole
+ * line is damage, and stays. */
 static bool is_unbegun(const char *folder, uint64_t number)
 {
     cleanup_free char *path = chained_log_file_path(folder, number);

@@ -139,7 +139,7 @@ static bool carries_output(const journal_record_t *record)
            && strcmp(record->type, "input_request") != 0;
 }
 
-/* All that a session's end or a gateway's start needs. */
+/* Returns true for a record that a session's end or a gateway's start needs. */
 static bool is_lasting(const journal_record_t *record)
 {
     return record->kind == JOURNAL_STATE && journal_state_lasts(record->type);

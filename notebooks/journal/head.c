@@ -33,7 +33,8 @@ static void encode(const journal_head_t *head, const segment_key_t *key,
                        MAC_AT, key->chain, sizeof(key->chain));
 }
 
-/* The writer has its lock on the folder, so the one on this file is free. */
+/* Locks the head's file. That is free, because the writer has its lock on the
+ * folder. */
 int journal_hold(const char *folder)
 {
     cleanup_fd int folder_fd =

@@ -13,7 +13,7 @@ void origin_clear(origin_t *self)
     *self = (origin_t) ORIGIN_EMPTY;
 }
 
-/* {"channel","front","identities":[hex of the viewer's name]} */
+/* Reads {"channel","front","identities":[hex of the viewer's name]}. */
 static void read_client(origin_t *self, jspan_t origin, const char *frontend)
 {
     jspan_t identities = jspan_member(origin, "identities"), hex;

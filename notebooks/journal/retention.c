@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* The bytes of all blobs after those that no record refers to are gone. When
- * a segment cannot be read to its end, all stay. */
+/* Removes the blobs to which no record refers, and returns the bytes of the
+ * others. If a segment cannot be read to its end, all stay. */
 static uint64_t sweep(journal_t *self)
 {
     cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
@@ -79,7 +79,8 @@ static int compact(journal_t *self, closed_t *closed, segment_stage_t stage,
     return 0;
 }
 
-/* The oldest segment that still has something to give; NULL when none has. */
+/* Returns the oldest segment that still has something to give; NULL if no
+ * segment has. */
 static closed_t *next_to_compact(journal_t *self, segment_stage_t stage)
 {
     for (size_t i = 0; i < self->closed_count; i++)

@@ -121,9 +121,9 @@ static int read_entry(segment_cursor_t *self, stored_record_t *ret_entry,
     return 1;
 }
 
-/* A writer that failed in the middle of a record cuts it off and writes another
- * one in its place. A reader that has read in that moment has a mixture of
- * both, and reads again. */
+/* Reads again after a failure. A writer that failed in the middle of a record
+ * cuts it off and writes another one in its place. A reader that has read in
+ * that moment has a mixture of both. */
 int segment_cursor_next(segment_cursor_t *self, stored_record_t *ret_entry,
                         fault_t *fault)
 {

@@ -17,7 +17,7 @@ void bundle_clear(bundle_t *self)
     *self = (bundle_t){0};
 }
 
-/* nbformat also has texts as lists of lines. */
+/* Takes a text, which nbformat also has as a list of lines. */
 static bool take_text(bundle_t *self, const json_t *value)
 {
     size_t i;
@@ -129,7 +129,7 @@ static bool take_page(bundle_t *self, const json_t *data)
     return is_taken && self->text.size;
 }
 
-/* The first of the types that are left; it is named and not shown. */
+/* Takes the first of the types that are left; it is named and not shown. */
 static bool take_any(bundle_t *self, json_t *data)
 {
     const char *mime;

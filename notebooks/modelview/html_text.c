@@ -47,7 +47,7 @@ static void put(page_t *self, const char *text, size_t size)
     buffer_append(self->out, text, size);
 }
 
-/* A line break or a tab, of which two in a row say no more than one. */
+/* Puts a line break or a tab, of which two in a row say no more than one. */
 static void put_break(page_t *self, const char *text)
 {
     self->is_blank_due = false;

@@ -113,7 +113,7 @@ static void add_span(line_pattern_t *self, set_t *set, uint32_t from,
         set->is_other = true;
 }
 
-/* "[...]"; characters past ASCII in it stand for all of them. */
+/* Reads "[...]"; one character past ASCII in it means all of them. */
 static void read_set(line_pattern_t *self)
 {
     set_t set = {0};

@@ -140,7 +140,7 @@ static void add_bundle(modelview_t *self, line_cut_t *cut, long long cell,
     line_cut_add_own(cut, number, (char *) line.data);
 }
 
-/* An error that was shown and that the cell has outlived. */
+/* Adds an error that was shown and that the cell has outlived. */
 static void add_error(line_cut_t *cut, const modelview_cell_t *cell,
                       size_t number, const json_t *output)
 {

@@ -55,7 +55,7 @@ bool modelview_read_ref(const char *text, long long *ret_cell,
     return true;
 }
 
-/* The text of an error: its traceback, every frame of it. */
+/* Writes the text of an error: its traceback, every frame of it. */
 static void write_error(const json_t *error, buffer_t *out)
 {
     const json_t *list = json_object_get(error, "traceback");
@@ -71,7 +71,7 @@ static void write_error(const json_t *error, buffer_t *out)
     }
 }
 
-/* A line, with its number where not all lines are shown. */
+/* Shows a line, with its number if not all lines are shown. */
 static void show_line(reading_t *self, bytes_t line)
 {
     if (self->lines.size)
@@ -128,7 +128,7 @@ static void read_lines(reading_t *self, bytes_t text)
     }
 }
 
-/* "out:6.1 lines 213 to 412 of 10,000:" */
+/* Writes "out:6.1 lines 213 to 412 of 10,000:". */
 static void write_answer(const reading_t *self, const char *ref, buffer_t *out)
 {
     buffer_format(out, "%s ", ref);

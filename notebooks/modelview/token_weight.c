@@ -97,7 +97,7 @@ static size_t signs_cost(scan_t *self)
     return next == SIGN ? SIGN_OF_MANY : TOKEN;
 }
 
-/* A blank before a word or a sign is of its token. */
+/* Returns what blanks cost: one before a word or a sign is of its token. */
 static size_t blanks_cost(scan_t *self)
 {
     size_t count = pass(self, BLANK);
@@ -106,8 +106,8 @@ static size_t blanks_cost(scan_t *self)
     return count == 1 && next != DIGIT && next != NEWLINE ? 0 : TOKEN;
 }
 
-/* The cost of one byte of other scripts: only the first of a character has
- * one. */
+/* Returns the cost of one byte of other scripts: only the first of a character
+ * has one. */
 static size_t other_cost(unsigned char byte)
 {
     if (byte >= 0xf0)

@@ -217,7 +217,7 @@ static void show_step(buffer_t *out, const step_t *step, const char *ref,
                       step->folded == 1 ? "" : "s", ref);
 }
 
-/* The last error's text: the traceback's end, or name and text. */
+/* Ends with the last error's text: the traceback's end, or name and text. */
 static void end_with_value(steps_t *self, const json_t *error)
 {
     const char *name = json_string_value(json_object_get(error, "ename"));

@@ -40,7 +40,8 @@ bool traceback_has_prefix(bytes_t text, const char *word)
            && memcmp(text.bytes, word, strlen(word)) == 0;
 }
 
-/* "Cell In[4], line 3, in f(x)"; older: "Input In [4], in <cell line: 3>()". */
+/* Reads "Cell In[4], line 3, in f(x)"; older: "Input In [4], in <cell line:
+ * 3>()". */
 static bool read_cell_head(bytes_t line, traceback_frame_t *frame)
 {
     const char *end = (const char *) line.bytes + line.size;
@@ -63,7 +64,7 @@ static bool read_cell_head(bytes_t line, traceback_frame_t *frame)
     return frame->place.size > 0;
 }
 
-/* "File PATH:LINE, in FUNCTION(ARGUMENTS)" */
+/* Reads "File PATH:LINE, in FUNCTION(ARGUMENTS)". */
 static bool read_file_head(bytes_t line, traceback_frame_t *frame)
 {
     const char *begin = (const char *) line.bytes + strlen("File ");
@@ -85,7 +86,7 @@ static bool read_file_head(bytes_t line, traceback_frame_t *frame)
     return frame->number.size > 0;
 }
 
-/* "----> 3 code": the line that the frame is at. */
+/* Reads "----> 3 code": the line that the frame is at. */
 static bool read_arrow(bytes_t line, traceback_frame_t *frame)
 {
     const char *at = line.bytes, *end = at + line.size;

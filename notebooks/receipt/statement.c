@@ -19,7 +19,8 @@ bool statement_is_name(const char *name)
            && strcmp(name, "..") != 0;
 }
 
-/* The code of each cell by its hash, which the notebook's code has too. */
+/* Names the code of each cell by its hash, which the notebook's code has too.
+ */
 static json_t *describe_cells(const notebook_t *notebook)
 {
     json_t *cells = json_array();
@@ -38,7 +39,7 @@ static json_t *describe_cells(const notebook_t *notebook)
     return cells;
 }
 
-/* The Python that ran it, as the kernel named itself: a package URL. */
+/* Names the Python that ran it, as the kernel named itself: a package URL. */
 static json_t *describe_python(const notebook_t *notebook)
 {
     const json_t *language =
@@ -78,7 +79,7 @@ static json_t *describe_place(const json_t *place)
                      member_of(place, "url"));
 }
 
-/* A commit alone says not how much of a repository came. */
+/* Adds how much of a repository came, which a commit alone does not say. */
 static json_t *describe_repository(const json_t *repository)
 {
     json_t *described = describe_place(repository);
@@ -124,7 +125,7 @@ static json_t *describe_dependencies(const notebook_t *notebook)
     return all;
 }
 
-/* When it was, by the notebook; what is not known is left out. */
+/* Says when it was, by the notebook; what is not known is left out. */
 static json_t *describe_times(const json_t *own, const char *session)
 {
     json_t *times = json_pack("{s:s}", "invocationId", session);
@@ -138,8 +139,8 @@ static json_t *describe_times(const json_t *own, const char *session)
     return times;
 }
 
-/* The end of the journal that the notebook was made of. With the journal and
- * its key it shows whether this is the same run. */
+/* Names the end of the journal that the notebook was made of. With the journal
+ * and its key it shows whether this is the same run. */
 static json_t *describe_journal(const json_t *own)
 {
     const json_t *head = json_object_get(own, "head");

@@ -344,8 +344,8 @@ void cell_builder_add(cell_builder_t *self, const journal_record_t *record,
             json_integer_value(json_object_get(content, "bytes")));
 }
 
-/* The request was answered before a kernel had begun it, so the recorded code
- * did not run. */
+/* Returns true if the request was answered before a kernel had begun it, so the
+ * recorded code did not run. */
 static bool is_refused(const cell_builder_t *self)
 {
     return strcmp(text_member(self->notes, "status"), "error") == 0

@@ -123,8 +123,8 @@ static void on_event(cell_index_t *self, const journal_record_t *record,
         keep_display(self, record, id, reader);
 }
 
-/* A gap in a cell belongs to the cell; a gap of requests is a cell of its
- * own. */
+/* Adds a gap: one in a cell belongs to the cell, one of requests is a cell of
+ * its own. */
 static void on_gap(cell_index_t *self, const journal_record_t *record)
 {
     if (cell_index_of(self, record->request) >= 0)

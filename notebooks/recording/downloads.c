@@ -57,7 +57,8 @@ static void replace(json_t **list, const json_t *packages)
     }
 }
 
-/* Each answer has all packages of the session. */
+/* Replaces the packages by those of an answer, each of which has all of the
+ * session. */
 static void keep_packages(downloads_t *self, const json_t *result)
 {
     if (strcmp(text_member(result, "status"), "ok") == 0)

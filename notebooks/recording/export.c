@@ -65,7 +65,7 @@ static int write_cell(notebook_cell_t *cell, void *arg, fault_t *fault)
     return 0;
 }
 
-/* The journal's head and the seal of all cells, for verify.c. */
+/* Writes the journal's head and the seal of all cells, for verify.c. */
 static void write_mac(export_t *self, const recording_options_t *options,
                       recording_end_t *end)
 {

@@ -151,7 +151,8 @@ kernel_loss_t kernel_losses_foresee(const kernel_losses_t *self,
                                || (self->is_reviving && self->loss.is_unread)};
 }
 
-/* A later kernel may have made the variables of the last loss again. */
+/* Notes that records cannot be read: a later kernel may have made the variables
+ * of the last loss again. */
 static void miss_loss(kernel_loss_t *self)
 {
     self->is_unread = true;
@@ -168,8 +169,8 @@ void kernel_losses_miss(kernel_losses_t *self)
     self->is_reviving = false;
 }
 
-/* A kernel that was never ready had no variables, so the loss before it stays.
- */
+/* Notes the end of a kernel. One that was never ready had no variables, so the
+ * loss before it stays. */
 static void on_end(kernel_losses_t *self, const journal_record_t *record)
 {
     json_auto_t *content = NULL;
@@ -207,8 +208,9 @@ static json_t *names_not_back(const kernel_losses_t *self,
     return sorted_names(names);
 }
 
-/* A revival has run the cells again. It does not know the variables of cells
- * that the recording does not have any more, and its report is short. */
+/* Takes the report of a revival, which has run the cells again. It does not
+ * know the variables of cells that the recording does not have any more, and
+ * its report is short. */
 static void on_revived(kernel_losses_t *self, const journal_record_t *record)
 {
     json_auto_t *content = parse(record->content);
@@ -278,8 +280,8 @@ static void on_input(kernel_losses_t *self, const journal_record_t *record)
     self->cell = count;
 }
 
-/* A client that comes before a revival has ended finds what has come back by
- * then: nothing, if the revival runs no cell again. */
+/* Notes a request. A client that comes before a revival has ended finds what
+ * has come back by then: nothing, if the revival runs no cell again. */
 static void on_request(kernel_losses_t *self, const journal_record_t *record)
 {
     json_auto_t *metadata = parse(record->metadata);

@@ -23,7 +23,8 @@ void trace_clear(trace_t *self)
     *self = (trace_t){0};
 }
 
-/* Whole characters of a text, at most SOURCE_MAX bytes. */
+/* Returns the beginning of a text: whole characters, at most SOURCE_MAX bytes.
+ */
 static json_t *beginning(const json_t *text)
 {
     size_t size = json_string_length(text);
@@ -96,7 +97,7 @@ static void on_request(trace_t *self, const journal_record_t *record)
     json_object_set(self->open, number, row);
 }
 
-/* The time of the first event is when the cell began. */
+/* Notes the time of the first event, which is when the cell began. */
 static void on_event(const trace_t *self, const journal_record_t *record)
 {
     json_t *row = open_row(self, record);
@@ -360,7 +361,7 @@ void trace_add(trace_t *self, const journal_record_t *record)
     }
 }
 
-/* A cell without a reply keeps no half of a duration. */
+/* Ends the trace: a cell without a reply keeps no half of a duration. */
 static void finish(trace_t *self)
 {
     const char *number;

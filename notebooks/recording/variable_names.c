@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The members that describe the object. */
+/* Keeps the members that describe the object, under its name. */
 static void describe(json_t *names, json_t *item)
 {
     const char *name = json_string_value(json_object_get(item, "name"));

@@ -95,7 +95,8 @@ static void take_buffers(json_t *model, const journal_record_t *record,
     }
 }
 
-/* Also the names under which a front end finds the model's code. */
+/* Takes a model's state, and the names under which a front end finds the
+ * model's code. */
 static void take_state(json_t *model, const journal_record_t *record,
                        const json_t *data)
 {
