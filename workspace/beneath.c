@@ -133,9 +133,9 @@ static int check_file(const struct stat *status, const char *path,
                      text);
 }
 
-/* First only the place in the tree (O_PATH opens nothing: no FIFO waits, no
- * device wakes up), then exactly that file by the link that /proc has for
- * it. */
+/* Opens first only the place in the tree, then exactly that file by the link
+ * that /proc has for it. O_PATH opens nothing: no FIFO waits, no device wakes
+ * up. */
 int beneath_file(int root, const char *path, int *ret_fd,
                  struct stat *ret_status, fault_t *fault)
 {

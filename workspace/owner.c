@@ -17,7 +17,8 @@ typedef struct {
     gid_t gid;
 } change_t;
 
-/* Looked at and changed by one descriptor: it is the same file. */
+/* Looks at a file and changes it by one descriptor, so that it is the same
+ * file. */
 static int change(int fd, const change_t *change_of_owner, fault_t *fault)
 {
     struct stat about;

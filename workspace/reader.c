@@ -157,8 +157,8 @@ static int check(reader_t *self, fault_t *fault)
     return 0;
 }
 
-/* How many bytes from `offset` on the file does not store; 0 where it does,
- * and where the file system cannot tell. */
+/* Returns how many bytes from `offset` on are a hole in the file. Returns 0 if
+ * data is there, or if the file system reports no holes. */
 static uint64_t find_hole(const reader_t *self, uint64_t offset)
 {
     uint64_t end = (uint64_t) self->status.st_size;

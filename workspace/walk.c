@@ -80,8 +80,8 @@ bool walk_is_cut(const walk_t *self)
     return self->is_cut;
 }
 
-/* Its owner may have taken the right to read away; the way through /proc
- * changes exactly the folder that was found. */
+/* Permits to read a folder, a right that its owner may have taken away. The way
+ * through /proc changes exactly the folder that was found. */
 static bool force(int parent, const char *name, mode_t mode)
 {
     cleanup_fd int place = -1;

@@ -186,8 +186,8 @@ static int link_file(writer_t *self, fault_t *fault)
     return refuse(self, errno, fault);
 }
 
-/* The session can reach a file that has a name: checks that it is still the
- * same one. */
+/* Checks that the file is still the same one: the session can reach it if it
+ * has a name. */
 static int check_temporary(const writer_t *self, fault_t *fault)
 {
     struct stat ours, there;
