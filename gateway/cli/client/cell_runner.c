@@ -171,8 +171,8 @@ static void on_reply(cell_runner_t *self, const message_t *message,
     self->figures = kernel_client_figures(message);
 }
 
-/* A question beyond the recorded ones gets the end of the input. A recorded
- * question without an answer had been interrupted. */
+/* Answers a question. One beyond the recorded ones gets the end of the input. A
+ * recorded question without an answer had been interrupted. */
 static void on_question(cell_runner_t *self)
 {
     json_t *answer = json_array_get(self->answers, self->answered++);
@@ -208,7 +208,8 @@ static void on_message(cell_runner_t *self, channel_t channel,
         self->is_idle = true;
 }
 
-/* No message came for long: asks the gateway if the session still exists. */
+/* Asks the gateway if the session still exists, because no message came for
+ * long. Returns true if it does not. */
 static bool is_gone(cell_runner_t *self)
 {
     int64_t now = clock_monotonic_ms();

@@ -215,8 +215,8 @@ static void on_interrupt(exec_cell_t *self, int *handled)
         finish(self, GATEWAY_EXIT_FAILED, fault.text);
 }
 
-/* No message came for long: asks the gateway whether the session still
- * exists. */
+/* Asks the gateway whether the session still exists, because no message came
+ * for long. */
 static void look_at_gateway(exec_cell_t *self)
 {
     int64_t now = clock_monotonic_ms();

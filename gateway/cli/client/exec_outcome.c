@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* The kernel died: returns true if the session ended and has no fresh kernel.
- */
+/* Returns true if the session ended with the kernel that died, and has no fresh
+ * one. */
 static bool is_session_gone(exec_cell_t *self)
 {
     json_auto_t *reply = NULL;

@@ -120,7 +120,7 @@ static void cancel(const fetch_client_t *self)
                     : "");
 }
 
-/* A folder's text has lost its slash. */
+/* Gives a folder's path its slash again, which the text has lost. */
 char *fetch_client_path(const char *into, bool is_folder)
 {
     size_t size = into ? strlen(into) : 0;

@@ -60,8 +60,8 @@ static void complain_of(const char *name, const char *what)
     fprintf(stderr, "hearth: %s: %s\n", text, what);
 }
 
-/* The folder's file of the same name as the one in the workspace, when the
- * target is a folder. */
+/* Returns the local file to write. If the target is a folder, it is the
+ * folder's file of the same name as the one in the workspace. */
 static char *local_path(const char *local, const char *path)
 {
     cleanup_buffer buffer_t name = BUFFER_EMPTY;
@@ -260,7 +260,8 @@ static uint64_t find_hole(int fd, uint64_t offset, uint64_t size)
     return (uint64_t) data - offset;
 }
 
-/* The next piece of a local file, at most PIECE bytes; 0 at the end. */
+/* Reads the next piece of a local file, at most PIECE bytes. Returns its size;
+ * 0 at the end. */
 static ssize_t read_piece(int fd, bool is_file, uint64_t offset, char *bytes)
 {
     size_t size = 0;

@@ -133,7 +133,8 @@ static int wait_for_gateway(const char *socket, pid_t pid, const char *log,
     return 0;
 }
 
-/* One command at a time starts a gateway; the others wait for it here. */
+/* Starts a gateway: one command at a time does that, and the others wait for it
+ * here. */
 int gateway_start_run(const gateway_start_t *how, const char *socket,
                       const options_t *options, fault_t *fault)
 {

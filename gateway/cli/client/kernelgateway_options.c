@@ -32,7 +32,8 @@ static int take_text(options_t *options, const trait_t *trait,
     return *value ? options_set(options, trait->more, value, fault) : 0;
 }
 
-/* No address is all of them for Tornado, and a name is one too. */
+/* Sets an address. No address is all of them for Tornado, and a name is one
+ * too. */
 static int take_address(options_t *options, const trait_t *trait,
                         const char *value, fault_t *fault)
 {
@@ -126,7 +127,7 @@ static int take_forced(options_t *options, const trait_t *trait,
     return options_set(options, trait->more, value, fault);
 }
 
-/* "A,B", or a list as Python writes it: "['A', 'B']". */
+/* Sets a list: "A,B", or as Python writes it: "['A', 'B']". */
 static int take_variables(options_t *options, const trait_t *trait,
                           const char *value, fault_t *fault)
 {
@@ -182,7 +183,8 @@ static bool is_on_a_server(const char *uri)
     return strncmp(uri, "http://", 7) == 0 || strncmp(uri, "https://", 8) == 0;
 }
 
-/* Fetched by the interpreter that kernels have, which knows TLS and proxies. */
+/* Fetches a file by the interpreter that kernels have, which knows TLS and
+ * proxies. */
 static int fetch(const options_t *options, const char *url, const char *path,
                  fault_t *fault)
 {
@@ -203,7 +205,8 @@ static int fetch(const options_t *options, const char *url, const char *path,
                      sentence);
 }
 
-/* A path; the caller frees it. */
+/* Returns the path of the seed, which the caller frees; NULL after a failure.
+ */
 static char *find_seed(const options_t *options, const char *uri,
                        fault_t *fault)
 {
@@ -254,7 +257,7 @@ static int take_api(options_t *options, const trait_t *trait, const char *value,
     return fault_set(fault, ENOTSUP, "%s", trait->more);
 }
 
-/* true or false, as Python has them. */
+/* Sets a switch from true or false, as Python has them. */
 static int take_flag(options_t *options, const trait_t *trait,
                      const char *value, fault_t *fault)
 {

@@ -70,7 +70,8 @@ static void clear_now(output_printer_t *self)
     }
 }
 
-/* A string, or a list of strings as notebooks have them. */
+/* Returns the text of a string, or of a list of strings as notebooks have them;
+ * the caller frees it. */
 static char *text_of(const json_t *value)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
@@ -112,7 +113,7 @@ static bool save_picture(output_printer_t *self, const char *extension,
     return true;
 }
 
-/* IPython's own pages are full of colours, which a file does not want. */
+/* Prints a page with its colours, of which IPython's own pages are full. */
 static void print_page(output_printer_t *self, const json_t *data)
 {
     cleanup_free char *text = text_of(json_object_get(data, "text/plain"));
@@ -163,7 +164,7 @@ static void describe_size(size_t size, char ret_text[32])
         snprintf(ret_text, 32, "%.1f MB", (double) size / 1e6);
 }
 
-/* "[text/html, 4.8 MB; --output-dir saves it]": a page is no text. */
+/* Prints "[text/html, 4.8 MB; --output-dir saves it]": a page is no text. */
 static void name_document(output_printer_t *self, const json_t *data)
 {
     const char *type;

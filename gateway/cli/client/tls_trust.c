@@ -240,7 +240,8 @@ static int explain_verdict(const tls_peer_t *peer, long verdict,
                      place, why);
 }
 
-/* An alert is the server's refusal; the rest is no TLS at all. */
+/* Explains an error: an alert is the server's refusal, the rest is no TLS at
+ * all. */
 static int explain_error(bool is_certified, unsigned long error,
                          const char *place, fault_t *fault)
 {

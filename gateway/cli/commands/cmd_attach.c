@@ -20,7 +20,8 @@
 
 #define LINK_PREFIX "hearth-"
 
-/* Beside the session's interpreter, where a virtual environment has it. */
+/* Finds the console beside the session's interpreter, where a virtual
+ * environment has it. */
 static char *find_console(const char *profile_name)
 {
     cleanup_options options_t *options = options_new();
@@ -89,8 +90,8 @@ static void sweep(const char *folder)
         closedir(listing);
 }
 
-/* A link, not a copy: the key stays in one place. When the viewer's file is
- * removed, the link dangles, by which jupyter_server notices. */
+/* Makes a link, not a copy: the key stays in one place. When the viewer's file
+ * is removed, the link dangles, by which jupyter_server notices. */
 static gateway_exit_t link_file(const json_t *viewer, const char *folder)
 {
     cleanup_free char *path =

@@ -116,7 +116,7 @@ static gateway_exit_t list(const arguments_t *arguments)
     return GATEWAY_EXIT_OK;
 }
 
-/* The others are fetched even if one cannot be. */
+/* Fetches each URL, also after one that could not be fetched. */
 static int fetch(const arguments_t *arguments)
 {
     cleanup_fetch_client fetch_client_t *client = NULL;

@@ -201,7 +201,7 @@ static gateway_exit_t remove_one(management_client_t *management,
         &reply);
 }
 
-/* The others are removed even if one cannot be. */
+/* Removes each path, also after one that could not be removed. */
 static int rm(const arguments_t *arguments)
 {
     cleanup_management_client management_client_t *management = NULL;

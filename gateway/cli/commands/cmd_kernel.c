@@ -39,7 +39,7 @@ static const flag_t flags[] = {
     {0},
 };
 
-/* The process whose kernel this is. Jupyter names it; a parent that died
+/* Opens the process whose kernel this is. Jupyter names it; a parent that died
  * meanwhile was replaced by pid 1 or a subreaper, so there is no other sign. */
 static int open_parent(void)
 {

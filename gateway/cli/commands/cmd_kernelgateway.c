@@ -77,7 +77,8 @@ static char *unquote(char *value)
     return value + 1;
 }
 
-/* "port" or "KernelGatewayApp.port"; `size` is the name's. */
+/* Notes an option, named "port" or "KernelGatewayApp.port"; `size` is the
+ * name's. */
 static int note_option(given_t *given, const char *name, size_t size,
                        char *value)
 {
@@ -124,7 +125,7 @@ static bool note_switch(given_t *given, const char *word, int *ret_status)
     return false;
 }
 
-/* "--name=value" or "--name value". */
+/* Notes the options of the command line, "--name=value" or "--name value". */
 static int note_words(given_t *given, int count, char **words)
 {
     int status = GATEWAY_EXIT_OK;

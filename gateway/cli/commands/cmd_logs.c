@@ -32,7 +32,7 @@ static void follower_clear(follower_t *self)
     buffer_reset(&self->rest);
 }
 
-/* Only whole lines are printed. */
+/* Prints whole lines only. */
 static void print_lines(follower_t *self)
 {
     char *text = (char *) self->rest.data;
@@ -100,7 +100,8 @@ static int follow(follower_t *self)
     return r;
 }
 
-/* "session=ID": by the gateway's answer when one runs, else as it was given. */
+/* Returns "session=ID": with the id that the gateway answers if one runs, else
+ * as it was given. */
 static char *name_session(const char *id)
 {
     cleanup_management_client management_client_t *management = NULL;

@@ -135,7 +135,8 @@ static json_t *describe(const char *id, const json_t *session,
         "damaged", summary->is_damaged);
 }
 
-/* If no gateway ever ran there is no key, and no recording to read with it. */
+/* Returns false if no gateway ever ran: then there is no key, and no recording
+ * to read with it. */
 static bool has_sessions(const options_t *options)
 {
     cleanup_free char *sessions = mem_format("%s/sessions", options->state_dir);
@@ -238,7 +239,7 @@ static void print_line(terminal_t *terminal, const char *color,
     terminal_fresh_line(terminal);
 }
 
-/* "In [3]  2026-01-02 03:04:05  0.012 s  error" */
+/* Prints "In [3]  2026-01-02 03:04:05  0.012 s  error". */
 static void print_head(terminal_t *terminal, const notebook_cell_t *cell)
 {
     cleanup_buffer buffer_t line = BUFFER_EMPTY;

@@ -99,7 +99,7 @@ static gateway_exit_t fill(const arguments_t *arguments,
     return GATEWAY_EXIT_OK;
 }
 
-/* The folder appears when it is complete. */
+/* Makes the folder, which appears when it is complete. */
 static gateway_exit_t make_folder(const arguments_t *arguments,
                                   const recordings_t *session,
                                   const signing_key_t *key, const char *folder)

@@ -88,7 +88,7 @@ static void write_place(buffer_t *out, const json_t *place)
                   member_text(place, "id"));
 }
 
-/* "cell 3 (a) -> cell 4 (a): changed, 12 ms -> 15 ms" */
+/* Prints "cell 3 (a) -> cell 4 (a): changed, 12 ms -> 15 ms". */
 static void print_head(terminal_t *terminal, const json_t *step)
 {
     const json_t *left = json_object_get(step, "left");
@@ -160,9 +160,9 @@ static gateway_exit_t diff_two(const arguments_t *arguments, const char *left,
                                                        : GATEWAY_EXIT_FAILED;
 }
 
-/* git gives: path old-file old-hex old-mode new-file new-hex new-mode. git
- * takes any status but 0 for a crash of the program, so a notebook that cannot
- * be read is reported and skipped. */
+/* Shows a difference for git, which gives: path old-file old-hex old-mode
+ * new-file new-hex new-mode. git takes any status but 0 for a crash of the
+ * program. So a notebook that cannot be read is reported and skipped. */
 static gateway_exit_t diff_for_git(const arguments_t *arguments)
 {
     const char *path = arguments_operand(arguments, 0);

@@ -83,7 +83,8 @@ static int verify_file(const options_t *options, const char *name,
                            fault);
 }
 
-/* A word that may be a session's id names a folder if that has a receipt. */
+/* Returns true for a folder with a notebook's files or a receipt. Otherwise the
+ * word may be a session's id. */
 static bool is_folder(const char *name)
 {
     cleanup_free char *receipt = mem_format("%s/%s", name, RECEIPT_FILE);

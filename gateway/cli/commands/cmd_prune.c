@@ -48,7 +48,8 @@ static double measure(int parent, const char *name, int depth)
     return bytes;
 }
 
-/* All that are gone for longer than `older`, with their sizes, page by page. */
+/* Finds all recordings that are gone for longer than `older`, with their sizes,
+ * page by page. */
 static gateway_exit_t find_old(management_client_t *management, double older,
                                json_t *ret_found)
 {

@@ -176,8 +176,8 @@ static char *not_compared(const json_t *recorded, const json_t *now)
     return NULL;
 }
 
-/* Before the expression has held once, it may raise, for example because a name
- * does not exist yet. False counts as an answer. */
+/* Looks at the expression after a cell. Before it has held once, it may raise,
+ * for example because a name does not exist yet. False counts as an answer. */
 static bool on_probe(replay_step_t *step, void *arg)
 {
     bisect_t *self = arg;

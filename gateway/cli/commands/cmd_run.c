@@ -91,7 +91,7 @@ static int run(const arguments_t *arguments)
                        !arguments_has(arguments, "no-start"), mode, content);
 }
 
-/* A shell of the sandbox: bash if there is one. */
+/* Opens a shell of the sandbox: bash, or sh if the sandbox has no bash. */
 static int open_terminal(const arguments_t *arguments)
 {
     static const char script[] =

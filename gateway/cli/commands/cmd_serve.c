@@ -17,7 +17,7 @@ static void set_key(options_t *options, config_report_t *report,
         config_report_came(report, key, place);
 }
 
-/* Each --set, "key=value". */
+/* Sets what each --set names, "key=value". */
 static void set_all(const arguments_t *arguments, options_t *options,
                     config_report_t *report)
 {

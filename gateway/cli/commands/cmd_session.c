@@ -119,7 +119,7 @@ static void add_pairs(const arguments_t *arguments, const char *flag,
         json_object_set(content, key, pairs);
 }
 
-/* An empty text is an empty list: no tool. */
+/* Adds the list of --tools. An empty text is an empty list: no tool. */
 static void add_tools(const arguments_t *arguments, json_t *content)
 {
     const char *text = arguments_value(arguments, "tools");

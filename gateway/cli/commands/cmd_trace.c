@@ -17,7 +17,7 @@
 #define DETAIL_WIDTH 400 /* columns of the effects */
 #define INDENT       "                  "
 
-/* "16:45:10.123" out of an ISO time: UTC, as it is recorded. */
+/* Prints "16:45:10.123" out of an ISO time: UTC, as it is recorded. */
 static void print_time(const char *at)
 {
     const char *clock = strchr(at, 'T');
@@ -80,7 +80,7 @@ static void print_turn(const json_t *row)
     print_limits(json_object_get(row, "limits"));
 }
 
-/* "put births.csv by uid=1000 pid=4711" */
+/* Writes "put births.csv by uid=1000 pid=4711". */
 static void describe_file(const json_t *row, buffer_t *out)
 {
     const char *outcome = member_text(row, "outcome");

@@ -19,7 +19,8 @@ static void pass_on(int signal)
         kill((pid_t) program, signal);
 }
 
-/* Ctrl-C reaches it from the terminal: it asks before it ends. */
+/* Ignores what the terminal sends and passes other signals on. Ctrl-C reaches
+ * the program from the terminal: it asks before it ends. */
 static void handle_signals(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};

@@ -61,7 +61,7 @@ static const value_kind_t *find_kind(const char *word, size_t size)
     return NULL;
 }
 
-/* "auto|never": the words themselves are the values. */
+/* Returns true for "auto|never": the words themselves are the values. */
 static bool is_choice(const char *word, size_t size)
 {
     return memchr(word, '|', size) && islower((unsigned char) *word);

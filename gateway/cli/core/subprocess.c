@@ -34,7 +34,8 @@ static int start(const char *const *argv, int output, pid_t *ret_pid)
     return code;
 }
 
-/* True at the end of what it prints, false when time or room ran out. */
+/* Returns true at the end of what the program prints, false if time or room ran
+ * out. */
 static bool read_all(int fd, int timeout_ms, buffer_t *output)
 {
     int64_t deadline = clock_monotonic_ms() + timeout_ms;

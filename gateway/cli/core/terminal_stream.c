@@ -44,7 +44,7 @@ static void put_held(stream_t *self)
     self->size = 0;
 }
 
-/* Whether more bytes may make a control character of the held ones. */
+/* Returns true if more bytes may make a control character of the held ones. */
 static bool is_begun(const stream_t *self)
 {
     const unsigned char *c = self->held;

@@ -65,7 +65,7 @@ static const struct {
     {"cgroup", CLONE_NEWCGROUP},
 };
 
-/* In the new pid namespace, as its first process. */
+/* Mounts /proc in the new pid namespace, as its first process. */
 int doctor_probe_proc(void)
 {
     if (mount("proc", "/tmp", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)

@@ -18,7 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Every kernel that runs hearth has limits, capabilities and descriptors. */
+/* Returns true if the machine can hold a wall. Every kernel that runs hearth
+ * has limits, capabilities and descriptors. */
 static bool can_hold(const report_t *report, const char *wall)
 {
     static const char *const namespaces[] = {
@@ -35,8 +36,8 @@ static bool can_hold(const report_t *report, const char *wall)
     return true;
 }
 
-/* The names of the profiles with, or without, that wall in a list of theirs;
- * empty: none. */
+/* Returns the names of the profiles with, or without, that wall in a list of
+ * theirs; "" if no profile has. */
 static char *name_profiles(const report_t *report, const char *wall,
                            bool is_left_out)
 {
@@ -78,7 +79,7 @@ static void check_wall(report_t *report, const sandbox_wall_t *wall)
         doctor_add(report, name, FOUND_OK, NULL, "%s", wall->is);
 }
 
-/* An ordinary user has those that /etc/subuid lends; tries them. */
+/* Tries the users that /etc/subuid lends, which an ordinary user has. */
 static void check_lent_users(report_t *report)
 {
     static const char shared[] =
@@ -137,14 +138,15 @@ static void check_users(report_t *report)
                    (unsigned long long) report->options->users.uid_first);
 }
 
-/* access(2) and the C library's eaccess ignore the capabilities of a process
- * that is not root, so this does not use them. */
+/* Asks the system: access(2) and the C library's eaccess ignore the
+ * capabilities of a process that is not root. */
 bool doctor_may_write(const char *path)
 {
     return syscall(SYS_faccessat2, AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
 }
 
-/* Version 2 has a file system of its own at that place. */
+/* Returns true if version 1 is used. Version 2 has a file system of its own at
+ * that place. */
 static bool uses_groups_v1(const options_t *options)
 {
     struct statfs status;

@@ -46,7 +46,8 @@ static void print_command_help(const command_t *command)
     print_flag(&help);
 }
 
-/* `group` is the first word of the commands to list, or NULL for all. */
+/* Prints the list of commands. `group` is the first word of the commands to
+ * list, or NULL for all. */
 static void print_list(const char *group)
 {
     const command_t *command;
@@ -139,7 +140,8 @@ static int dispatch(int count, char **words)
     return count == 1 ? GATEWAY_EXIT_USAGE : GATEWAY_EXIT_OK;
 }
 
-/* Under its other name the program is that one command. */
+/* Returns true under the program's other name, under which it is that one
+ * command. */
 static bool is_kernelgateway(const char *path)
 {
     const char *slash = strrchr(path, '/');

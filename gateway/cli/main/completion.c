@@ -24,7 +24,7 @@ static const char *last(const completed_line_t *line)
     return line->words[line->count - 1];
 }
 
-/* A candidate, when the last word is its beginning. */
+/* Offers a text as a candidate, if the last word is its beginning. */
 static void offer(const completed_line_t *line, const char *prefix,
                   const char *text, size_t size)
 {

@@ -57,7 +57,7 @@ static json_t *arguments_of(const mcp_start_t *start)
     return arguments;
 }
 
-/* A value in TOML: its strings and lists are JSON's, too. */
+/* Prints a value in TOML: its strings and lists are JSON's, too. */
 static void print_value(const char *before, json_t *value, const char *after)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY);

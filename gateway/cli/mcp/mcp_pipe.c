@@ -108,7 +108,7 @@ static void write_line(const void *bytes, size_t size)
     (void) write_all(STDOUT_FILENO, line.data, line.size);
 }
 
-/* A request that has no answer of the protocol gets one. */
+/* Answers a request by an error if it has no answer of the protocol. */
 static void fail_request(const pipe_link_t *link, const char *text)
 {
     json_t *id = json_object_get(link->message, "id");
@@ -191,7 +191,7 @@ static void send_again(pipe_t *self, pipe_link_t *link)
 
 /* --- What the client says --- */
 
-/* A request that the client gives up: its connection closes, which cancels it
+/* Closes the connection of a request that the client gives up, which cancels it
  * since 2026-07-28. */
 static void cancel(pipe_t *self, const json_t *message)
 {
@@ -288,7 +288,7 @@ static void pass_on(pipe_t *self, const pipe_link_t *link, const buffer_t *text)
     }
 }
 
-/* The connection has ended before the answer did. */
+/* Sends a request again whose connection has ended before the answer did. */
 static void lose(pipe_t *self, pipe_link_t *link, ssize_t got,
                  const fault_t *fault)
 {

@@ -137,7 +137,8 @@ static void await_end(const mcp_server_t *self)
     }
 }
 
-/* Its group is killed before it is waited for: until then the number is its. */
+/* Stops the server. Its group is killed before it is waited for: until then the
+ * number is its. */
 void mcp_server_stop(mcp_server_t *self)
 {
     if (self->input >= 0)
@@ -261,7 +262,7 @@ static bool take_line(mcp_server_t *self, buffer_t *line)
     return true;
 }
 
-/* A request of the server: only `ping` is known. */
+/* Answers a request of the server, of which only `ping` is known. */
 static int answer_request(mcp_server_t *self, jspan_t message, fault_t *fault)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;

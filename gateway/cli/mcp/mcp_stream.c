@@ -29,7 +29,7 @@ void mcp_stream_clear(mcp_stream_t *self)
     self->uris = NULL;
 }
 
-/* The stream is opened at once. */
+/* Has the stream opened at once. */
 static void begin(mcp_stream_t *self)
 {
     close_stream(self);
@@ -38,9 +38,9 @@ static void begin(mcp_stream_t *self)
     self->pause_ms = PAUSE_MIN_MS;
 }
 
-/* The stream has ended, or a try to open it has failed. A stream that is cut
- * soon after its start counts as a try: it would be opened at once, for ever.
- */
+/* Opens the stream again later: it has ended, or a try to open it has failed. A
+ * stream that is cut soon after its start counts as a try: it would be opened
+ * at once, for ever. */
 static void try_later(mcp_stream_t *self)
 {
     int64_t now = clock_monotonic_ms();

@@ -22,7 +22,8 @@ static void skip_blanks(scan_t *self)
         self->at++;
 }
 
-/* After the opening quote. Returns what is between the quotes. */
+/* Passes over a string after its opening quote. Returns what is between the
+ * quotes. */
 static bytes_t take_string(scan_t *self)
 {
     const char *first = self->at;
@@ -57,7 +58,8 @@ static int64_t read_id(const scan_t *self)
     return at == self->end || strchr(" \t\r\n,}", *at) ? id : 0;
 }
 
-/* After a string of the outermost object, which is a key if a colon follows. */
+/* Notes a member after a string of the outermost object, which is a key if a
+ * colon follows. */
 static void note_key(scan_t *self, bytes_t key)
 {
     skip_blanks(self);

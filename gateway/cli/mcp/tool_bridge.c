@@ -162,7 +162,8 @@ static int start_server(bridge_t *self, gateway_exit_t *ret_status,
     return 0;
 }
 
-/* It has ended: all calls fail, and it is started again after a while. */
+/* Notes that the server has ended: all calls fail, and it is started again
+ * after a while. */
 static void note_end(bridge_t *self, const char *why)
 {
     self->retry_ms = self->retry_ms ? 2 * self->retry_ms : RETRY_MS;
