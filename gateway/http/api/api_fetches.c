@@ -25,7 +25,7 @@ static void on_cancelled(exchange_t *exchange, const json_t *reply)
         exchange_empty(exchange, 204);
 }
 
-/* `content` is taken. */
+/* Asks the registry for an operation of fetches; `content` is taken. */
 static void ask(exchange_t *exchange, const char *operation, json_t *content,
                 registry_client_reply_fn *fn)
 {

@@ -31,7 +31,7 @@ static void on_list(exchange_t *exchange, const json_t *reply)
                       json_incref(json_object_get(reply, "sessions")));
 }
 
-/* Oldest first; `all=1`: also those that are gone. */
+/* Lists the sessions, oldest first; with `all=1` also those that are gone. */
 static void list(exchange_t *exchange)
 {
     const char *all = exchange_argument(exchange, "all");
@@ -51,7 +51,7 @@ static void on_page(exchange_t *exchange, const json_t *reply)
                           json_object_get(reply, "session"), NULL, false);
 }
 
-/* Its recording as one HTML file in which nothing acts. */
+/* Sends a session's recording as one HTML file in which nothing acts. */
 static void save_page(exchange_t *exchange)
 {
     registry_client_ask(exchange, "session_show_request",

@@ -92,8 +92,8 @@ static void create(exchange_t *exchange)
                             on_create);
 }
 
-/* The session is shown first, because the next steps need its whole id. The
- * answer is sent when the work is done, not when it has begun. */
+/* Answers when the work is done, not when it has begun. The session is shown
+ * first, because the next steps need its whole id. */
 static void on_gone(exchange_t *exchange, const json_t *session)
 {
     (void) session;

@@ -16,7 +16,7 @@ static void on_done(exchange_t *exchange, const json_t *reply)
     exchange_json(exchange, 200, answer);
 }
 
-/* `names` is taken. */
+/* Asks the registry for an operation with packages; `names` is taken. */
 static void ask(exchange_t *exchange, const char *operation, json_t *names)
 {
     registry_client_ask(exchange, "packages_request",

@@ -138,7 +138,8 @@ static void show(exchange_t *exchange)
         ask(exchange, "show", of_process(number), &show_ops);
 }
 
-/* The rest of the body goes to the session as it came, which checks it. */
+/* Asks with the body. The rest of it goes to the session as it came, which
+ * checks it. */
 static void ask_with_body(exchange_t *exchange, const char *verb)
 {
     json_int_t number;
@@ -169,7 +170,7 @@ static void resize(exchange_t *exchange)
     ask_with_body(exchange, "resize");
 }
 
-/* The body is the input, or an object with `text` and `end`. */
+/* Sends input: the body is the input, or an object with `text` and `end`. */
 static void send_input(exchange_t *exchange)
 {
     const char *type = exchange->request.headers[HEADER_CONTENT_TYPE];

@@ -64,7 +64,7 @@ static bool may(unsigned scopes, const char *resource, const char *action)
     return is_reading && scopes & SCOPE_OBSERVE;
 }
 
-/* {"contents": ["read", "write"]} -> the granted ones. */
+/* Returns the granted ones of {"contents": ["read", "write"]}. */
 static json_t *granted(unsigned scopes, json_t *asked)
 {
     json_t *result = json_object(), *actions, *action;

@@ -185,7 +185,7 @@ static void on_answered(exchange_t *exchange, const json_t *reply)
         exchange_json(exchange, 200, json_pack("{s:b}", "accepted", 1));
 }
 
-/* {"result": any JSON} or {"error": "a sentence"}. */
+/* Answers a call by {"result": any JSON} or {"error": "a sentence"}. */
 static void answer(exchange_t *exchange)
 {
     uint64_t number;

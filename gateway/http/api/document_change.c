@@ -55,8 +55,9 @@ static void on_replaced(exchange_t *exchange, const json_t *session)
     document_note_show(exchange);
 }
 
-/* The old kernel is being ended, or did not exist any more. If its end was
- * reported before, the second parameter is already the new kernel. */
+/* Goes on after the request to end the old kernel, or after the answer that it
+ * did not exist any more. If its end was reported before, the second parameter
+ * is already the new kernel. */
 static void on_replacing(exchange_t *exchange, const json_t *reply)
 {
     if (strcmp(model_text(reply, "status"), "ok") == 0
@@ -110,8 +111,8 @@ static void use_note(exchange_t *exchange, const json_t *note)
     document_note_ask(exchange, model_text(note, "kernel"), on_known);
 }
 
-/* The new note has its kernel. Another client may have made a note with the
- * same path meanwhile. */
+/* Adds the new note, which has its kernel. Another client may have made a note
+ * with the same path meanwhile. */
 static void finish_new(exchange_t *exchange, const json_t *session,
                        bool is_made)
 {
@@ -267,7 +268,8 @@ static void make(exchange_t *exchange)
     find_kernel_for(exchange, body);
 }
 
-/* The path already has a note, whose kernel may have ended. */
+/* Answers with the note that the path already has, whose kernel may have ended.
+ */
 static void on_known(exchange_t *exchange, const json_t *reply)
 {
     bool is_gone;
@@ -307,7 +309,7 @@ void document_change_create(exchange_t *exchange)
 
 /* --- Changing --- */
 
-/* The change keeps the kernel, which still has to exist. */
+/* Makes a change that keeps the kernel, which still has to exist. */
 static void on_kept(exchange_t *exchange, const json_t *reply)
 {
     bool is_gone;

@@ -32,8 +32,8 @@ static void cut_plural(char *word)
         word[size - (is_long ? 2 : 1)] = '\0';
 }
 
-/* "/api/kernels/{}/restart" -> "/api/kernels/{kernel}/restart"; the names are
- * the segments before them, in the singular. */
+/* Writes "/api/kernels/{kernel}/restart" for "/api/kernels/{}/restart". The
+ * names are the segments before them, in the singular. */
 static void write_path(const char *pattern, buffer_t *out, json_t *parameters)
 {
     char word[64] = "";
@@ -109,8 +109,8 @@ static void add_route(json_t *paths, const route_t *route)
 
 /* --- Errors --- */
 
-/* {"message","reason"}, as exchange_fail has them, the "ename" of
- * exchange_fail_by, and E2B's "code". */
+/* Returns the schema of {"message","reason"}, as exchange_fail has them, the
+ * "ename" of exchange_fail_by, and E2B's "code". */
 static json_t *refusal_schema(int status)
 {
     return json_pack(
@@ -122,7 +122,7 @@ static json_t *refusal_schema(int status)
         "code");
 }
 
-/* A refusal that is only named by its status has the common schema. */
+/* Gives the common schema to a refusal that is only named by its status. */
 static void fill_refusals(json_t *responses)
 {
     const char *name;

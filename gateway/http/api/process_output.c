@@ -87,8 +87,8 @@ static bool is_ended(const process_output_t *self)
     return strcmp(model_text(self->process, "state"), "ended") == 0;
 }
 
-/* The answer is due when all output has come that there was. The end of a
- * process that has ended comes after that. */
+/* Answers when all output has come that there was. The end of a process that
+ * has ended comes after that. */
 static void answer_if_due(exchange_t *exchange, const process_output_t *self)
 {
     bool has_all = self->next >= self->known && !is_ended(self);
@@ -141,7 +141,8 @@ static void end_output(exchange_t *exchange, process_call_t *call,
     answer_output(exchange, self, output_status(exchange));
 }
 
-/* Also shows the session that the client is still there. */
+/* Looks whether the time is over. Also shows the session that the client is
+ * still there. */
 static void look_at_clock(exchange_t *exchange, process_call_t *call,
                           int64_t now_ms)
 {

@@ -168,8 +168,9 @@ static bool is_permitted_host(const exchange_t *exchange, const char *host)
     return false;
 }
 
-/* On a loopback address every request must name this machine. With DNS
- * rebinding a foreign name leads here, and its page would be one of ours. */
+/* Returns true if the request names this machine, as every request on a
+ * loopback address must. With DNS rebinding a foreign name leads here, and its
+ * page would be one of ours. */
 bool authorize_check_host(exchange_t *exchange)
 {
     const char *host = exchange->request.headers[HEADER_HOST];
@@ -187,10 +188,10 @@ bool authorize_check_host(exchange_t *exchange)
 
 /* --- Pages that ask --- */
 
-/* A browser names the origin of the page that asks (Fetch Metadata), also where
- * it sends no Origin: for a picture, a script, a frame. A person who follows a
- * link gets a new top-level page; that shows nothing to the page of the
- * link. */
+/* Returns true for a request of another page. A browser names the origin of the
+ * page that asks (Fetch Metadata), also where it sends no Origin: for a
+ * picture, a script, a frame. A person who follows a link gets a new top-level
+ * page; that shows nothing to the page of the link. */
 static bool is_of_another_page(const exchange_t *exchange)
 {
     const char *site = exchange->request.headers[HEADER_FETCH_SITE];

@@ -13,7 +13,7 @@
 
 #define STATUS_SIZE 80
 
-/* `event` is taken. */
+/* Writes an event; `event` is taken. */
 static void write_event(const char *name, json_t *event, buffer_t *out)
 {
     connect_frame_write(json_pack("{s:{s:o}}", "event", name, event), out);

@@ -34,7 +34,7 @@ static int read_argv(const json_t *process, json_t **ret_argv, fault_t *fault)
     return 0;
 }
 
-/* The command's variables go before the sandbox's. */
+/* Reads the variables: the command's go before the sandbox's. */
 static int read_variables(const json_t *process, json_t *of_sandbox,
                           json_t **ret_variables, fault_t *fault)
 {
@@ -57,7 +57,8 @@ static int read_variables(const json_t *process, json_t *of_sandbox,
     return 0;
 }
 
-/* A path below home is in the workspace; another one stays as it is. */
+/* Reads the working folder: a path below home is in the workspace, another one
+ * stays as it is. */
 static int read_folder(const json_t *process, json_t **ret_folder,
                        fault_t *fault)
 {

@@ -50,7 +50,7 @@ static int next_piece(void *state, buffer_t *out)
     return feed->is_over ? 0 : 1;
 }
 
-/* The exchange's task is the owner of the state. */
+/* Frees nothing: the exchange's task is the owner of the state. */
 static void let_go(void **state_p)
 {
     *state_p = NULL;

@@ -76,9 +76,9 @@ bool e2b_door_is_stream(exchange_t *exchange)
     return false;
 }
 
-/* A stream's error is its last message, because its clients look nowhere else.
- * A client that was not let in gets a status, and so does a stream to a
- * procedure that has none. */
+/* Returns true if an error is the last message of a stream, because the
+ * stream's clients look nowhere else. A client that was not let in gets a
+ * status, and so does a stream to a procedure that has none. */
 static bool fails_in_stream(const exchange_t *exchange, int status)
 {
     return exchange->is_dispatched && status != 401 && status != 403

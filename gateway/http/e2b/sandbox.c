@@ -94,7 +94,7 @@ bool sandbox_are_variables(json_t *object)
     return true;
 }
 
-/* No client waits for the end: its answer is dropped. */
+/* Ends a session whose end no client waits for: the answer is dropped. */
 static void end(http_t *http, const char *session)
 {
     json_auto_t *asked = json_pack("{s:s}", "id", session);

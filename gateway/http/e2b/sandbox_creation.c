@@ -119,8 +119,8 @@ static json_t *object_of(const json_t *body, const char *name)
     return json_is_object(value) ? json_incref(value) : json_object();
 }
 
-/* The gateway's idle timeout does not count: E2B promises a sandbox's whole
- * time. A kernel that dies is replaced, as E2B's is. */
+/* Creates a sandbox. The gateway's idle timeout does not count: E2B promises a
+ * sandbox's whole time. A kernel that dies is replaced, as E2B's is. */
 static void create(exchange_t *exchange, double usual)
 {
     json_auto_t *body = NULL;

@@ -70,7 +70,7 @@ void sandbox_show(exchange_t *exchange)
     ask(exchange, on_shown);
 }
 
-/* A client that connects moves the end later, never earlier. */
+/* Moves the end for a client that connects: later, never earlier. */
 static void on_connect_shown(exchange_t *exchange, const json_t *reply)
 {
     const char *id = exchange->request.parameters[0];

@@ -11,13 +11,14 @@
 
 #include <string.h>
 
-/* Each part ends with a NUL, so that no two of them give the same bytes. */
+/* Adds a part, which ends with a NUL, so that no two of them give the same
+ * bytes. */
 static void add(crypto_generichash_state *state, const char *part)
 {
     crypto_generichash_update(state, (const uint8_t *) part, strlen(part) + 1);
 }
 
-/* `who` is the token as exchange_who names it. */
+/* Makes the digest of a key; `who` is the token as exchange_who names it. */
 static void digest_of(const http_t *http, const char *purpose, const char *who,
                       const char *session, const char *key,
                       uint8_t ret_digest[CLIENT_KEY_DIGEST_SIZE])

@@ -304,7 +304,8 @@ void executions_on_event(http_t *http, const frontend_event_t *event)
     run->state = EXECUTION_REFUSED;
 }
 
-/* The list of ids is copied first, because a removal disturbs the iteration. */
+/* Forgets what was not used for long. The list of ids is copied first, because
+ * a removal disturbs the iteration. */
 void executions_on_tick(http_t *http)
 {
     int64_t now = clock_monotonic_ms();

@@ -22,8 +22,8 @@ void tools_request_set_text(json_t *content, const char *key, bytes_t text)
     json_object_set_new(content, key, json_stringn(text.bytes, text.size));
 }
 
-/* The sentence is a C string on its further way: the symbol of NUL is in the
- * place of each NUL. */
+/* Reads the sentence, which is a C string on its further way. The symbol of NUL
+ * is in the place of each NUL. */
 static void read_sentence(jspan_t error, buffer_t *ret_text)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;

@@ -79,7 +79,7 @@ void upload_write(upload_t *self, buffer_t *piece)
                          piece, on_step);
 }
 
-/* After a commit there is no transfer to close. */
+/* Takes the answer to the commit, after which there is no transfer to close. */
 static void on_committed(void *owner, const json_t *reply, bytes_t data)
 {
     upload_t *self = owner;

@@ -222,9 +222,9 @@ static int on_body(http_t *http, connection_t *connection, const void *bytes,
     return 0;
 }
 
-/* A next request that came with the body in one piece makes libwebsockets
- * report this end again: until the answer is written, or without end and with
- * nothing in between. The connection is closed then. */
+/* Takes the end of a body. A next request that came with the body in one piece
+ * makes libwebsockets report this end again: until the answer is written, or
+ * without end and with nothing in between. The connection is closed then. */
 static int on_body_end(connection_t *connection)
 {
     exchange_t *exchange = connection->exchange;

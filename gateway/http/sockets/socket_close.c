@@ -19,8 +19,8 @@ int socket_close_send(struct lws *wsi, int status, const char *reason)
     return -1;
 }
 
-/* libwebsockets has replaced codes below 3000 that a client may not send by
- * 1002. */
+/* Answers a client's close. libwebsockets has replaced codes below 3000 that a
+ * client may not send by 1002. */
 int socket_close_receive(struct lws *wsi, const uint8_t *bytes, size_t size)
 {
     unsigned status;

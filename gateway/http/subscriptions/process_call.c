@@ -39,7 +39,7 @@ static bool is_reply(const char *type)
            && strcmp(type + size - (sizeof suffix - 1), suffix) == 0;
 }
 
-/* It is the first member. */
+/* Returns the call whose first member the subscriber is. */
 static process_call_t *call_of(subscriber_t *subscriber)
 {
     return (process_call_t *) subscriber;
@@ -132,7 +132,7 @@ static const subscriber_ops_t subscriber_ops = {
     .detach = on_detach,
 };
 
-/* The session forgets a client that followed. */
+/* Has the session forget a client that followed. */
 static void leave(process_call_t *self)
 {
     fault_t ignored;

@@ -433,7 +433,8 @@ void subscription_on_event(http_t *http, const frontend_event_t *event)
 
 /* --- Time --- */
 
-/* The list of ids is copied first, because a removal disturbs the iteration. */
+/* Does what is due. The list of ids is copied first, because a removal disturbs
+ * the iteration. */
 void subscription_on_tick(http_t *http)
 {
     int64_t now = clock_monotonic_ms();

@@ -35,7 +35,7 @@ struct terminal_socket {
     socket_keepalive_t keepalive;
 };
 
-/* It is the first member. */
+/* Returns the socket whose first member the viewer is. */
 static terminal_socket_t *socket_of(terminal_viewer_t *viewer)
 {
     return (terminal_socket_t *) viewer;

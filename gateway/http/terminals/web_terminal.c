@@ -39,7 +39,7 @@ struct web_terminal {
     terminal_viewer_t *viewers; /* owned by their connections */
 };
 
-/* It is the first member. */
+/* Returns the terminal whose first member the subscriber is. */
 static web_terminal_t *terminal_of(subscriber_t *subscriber)
 {
     return (web_terminal_t *) subscriber;
@@ -253,7 +253,8 @@ static void on_event(subscriber_t *subscriber, const frontend_event_t *event)
     }
 }
 
-/* The session is over, or another gateway goes on with it. */
+/* Ends the terminal if the session is over. Leaves it if another gateway goes
+ * on with the session. */
 static void on_over(subscriber_t *subscriber, int status, const char *text)
 {
     web_terminal_t *self = terminal_of(subscriber);

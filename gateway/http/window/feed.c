@@ -23,7 +23,8 @@ void feed_on_sessions(http_t *http)
         feed_list_refresh(http->feed->list);
 }
 
-/* A token that was revoked ends what it has begun. */
+/* Ends what a token has begun that was revoked, or that did not come in time.
+ */
 static void check_token(feed_socket_t *self, int64_t now)
 {
     char id[TOKEN_ID_SIZE];

@@ -213,7 +213,7 @@ static void add_credit(feed_socket_t *self, uint64_t bytes)
     feed_socket_wake(self);
 }
 
-/* The first message of a page must be its token. */
+/* Takes a message of a page, the first of which must be its token. */
 static int on_frame(feed_socket_t *self, struct lws *wsi)
 {
     cleanup_feed_message feed_message_t message;

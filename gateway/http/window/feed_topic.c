@@ -36,7 +36,7 @@ struct feed_topic {
     bool is_over;                 /* the last message was made */
 };
 
-/* It is the first member. */
+/* Returns the topic whose first member the subscriber is. */
 static feed_topic_t *topic_of(subscriber_t *subscriber)
 {
     return (feed_topic_t *) subscriber;
@@ -296,7 +296,8 @@ static int write_records(feed_topic_t *self, buffer_t *out)
     return 1;
 }
 
-/* A change between idle and busy is in the records. */
+/* Writes the state if it has changed. A change between idle and busy is in the
+ * records. */
 static bool write_state(feed_topic_t *self, buffer_t *out)
 {
     const subscription_t *subscription = self->subscription;

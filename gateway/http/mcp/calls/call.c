@@ -94,8 +94,8 @@ static int take_events(void *state, buffer_t *out)
     return self->is_answered ? 0 : 1;
 }
 
-/* The source has no state of its own: the call belongs to the exchange's task.
- */
+/* Frees nothing: the source has no state of its own, and the call belongs to
+ * the exchange's task. */
 static void end_source(void **state_p)
 {
     *state_p = NULL;
@@ -307,7 +307,8 @@ void calls_respond(const exchange_t *exchange, const char *client,
             return;
 }
 
-/* An answer does not end its call here: the end of the connection does. */
+/* Passes an event to all calls. An answer does not end its call here: the end
+ * of the connection does. */
 void calls_on_event(http_t *http, const frontend_event_t *event)
 {
     mcp_call_t *next;

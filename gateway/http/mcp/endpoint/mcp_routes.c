@@ -194,7 +194,7 @@ static void get_bound(exchange_t *exchange)
     open_stream(exchange, exchange->request.parameters[0]);
 }
 
-/* The client of a revision that has sessions ends its own. */
+/* Ends the session of a client whose revision has sessions. */
 static void end_client(exchange_t *exchange)
 {
     const revision_headers_t headers = read_headers(exchange);

@@ -225,7 +225,7 @@ void listen_unsubscribe(mcp_call_t *call)
     call_result(call, json_object());
 }
 
-/* The stream ends; the subscriptions stay. */
+/* Ends the stream; the subscriptions stay. */
 static void leave(void **self_p)
 {
     watch_t *self = *self_p;
@@ -235,7 +235,7 @@ static void leave(void **self_p)
     *self_p = NULL;
 }
 
-/* The newest stream of a client gets everything. */
+/* Begins the stream of a client, the newest of which gets everything. */
 void listen_get(mcp_call_t *call)
 {
     watch_t *watch = watch_of(call);

@@ -94,7 +94,8 @@ static bool check_required(const json_t *schema, const json_t *arguments,
     return true;
 }
 
-/* Some clients send null for each argument that the model left out. */
+/* Drops nulls: some clients send null for each argument that the model left
+ * out. */
 static void drop_nulls(json_t *arguments)
 {
     const char *name;

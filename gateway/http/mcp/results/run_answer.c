@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* An image that is too big for the result is linked. */
+/* Returns an image, or a link to an image that is too big for the result. */
 static json_t *image_block(const char *session, const modelview_image_t *image)
 {
     cleanup_free char *uri = resource_uri_of_output(session, image->ref);

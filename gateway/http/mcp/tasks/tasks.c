@@ -247,7 +247,8 @@ static void on_attached(mcp_call_t *call, const subscription_t *subscription,
         refuse(call);
 }
 
-/* The session has to be attached to before it takes an answer. */
+/* Takes an answer to the task's question. The session has to be attached to
+ * before. */
 static void on_update(exchange_t *exchange, const json_t *reply)
 {
     mcp_call_t *call = call_of(exchange);

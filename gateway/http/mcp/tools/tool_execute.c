@@ -314,7 +314,8 @@ static void on_wait_shown(exchange_t *exchange, const json_t *reply)
         wait_in(call, session);
 }
 
-/* The effect of the interrupt shows when the code ends, or does not end. */
+/* Waits after an interrupt, whose effect shows when the code ends, or does not
+ * end. */
 static void on_interrupted(exchange_t *exchange, const json_t *reply)
 {
     mcp_call_t *call = call_of(exchange);

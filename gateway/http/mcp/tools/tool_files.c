@@ -368,7 +368,8 @@ static void on_shown(exchange_t *exchange, const json_t *reply)
             exchange, self->id, text_argument(call, "path"), self, on_read);
 }
 
-/* Code knows the workspace by this name, so models write it. */
+/* Removes /workspace from a path: code knows the workspace by this name, so
+ * models write it. */
 static void shorten_path(mcp_call_t *call)
 {
     static const char workspace[] = "/workspace";

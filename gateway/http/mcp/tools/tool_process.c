@@ -45,7 +45,7 @@ typedef struct {
     int last;                     /* of these, that had output last */
 } tool_process_t;
 
-/* It is the first member. */
+/* Returns the process whose first member the subscriber is. */
 static tool_process_t *process_of(subscriber_t *subscriber)
 {
     return (tool_process_t *) subscriber;
@@ -141,8 +141,8 @@ static void take_process(tool_process_t *self, const json_t *process)
         + json_integer_value(json_object_get(process, "stderr_bytes"));
 }
 
-/* All output that there was comes first; a process that has ended reports its
- * end after that. */
+/* Answers when all output has come that there was. A process that has ended
+ * reports its end after that. */
 static void answer_if_due(tool_process_t *self)
 {
     bool has_all =
