@@ -213,7 +213,7 @@ static void read_answers(bridge_t *self, int timeout_ms)
         note_end(self, fault.text);
 }
 
-/* No answer to a call is wanted any more. */
+/* Cancels a call, to which no answer is wanted any more. */
 static void cancel(bridge_t *self, wait_t **at)
 {
     fault_t ignored;
@@ -222,7 +222,7 @@ static void cancel(bridge_t *self, wait_t **at)
     drop_wait(at);
 }
 
-/* The gateway has ended calls whose time is over. */
+/* Drops calls whose time is over: the gateway has ended them. */
 static void drop_late(bridge_t *self)
 {
     int64_t now_ms = clock_monotonic_ms();
@@ -239,7 +239,7 @@ static void drop_late(bridge_t *self)
 
 /* ---- calls ---- */
 
-/* The code does not wait for that call any more. */
+/* Drops the call for which the code does not wait any more. */
 static void drop_ended(bridge_t *self, const char *session, uint64_t call)
 {
     wait_t **at = &self->waits;
@@ -324,7 +324,8 @@ static gateway_exit_t serve(bridge_t *self)
     return status;
 }
 
-/* The first start for a session: a person reads what is wrong with it. */
+/* Starts the server for the first time for a session: a person reads what is
+ * wrong with it. */
 static gateway_exit_t start_first(bridge_t *self)
 {
     gateway_exit_t status = GATEWAY_EXIT_OK;

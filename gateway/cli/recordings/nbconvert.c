@@ -48,8 +48,8 @@ static int deliver(const char *from, const char *output, fault_t *fault)
     return 0;
 }
 
-/* Also converts the part before a damage; the fault of the damage is returned
- * afterwards. */
+/* Converts the recording, also the part before a damage; the fault of the
+ * damage is returned afterwards. */
 static int make(const recordings_t *session, const page_t *page,
                 const char *output, fault_t *fault)
 {

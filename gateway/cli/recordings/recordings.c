@@ -149,8 +149,8 @@ static gateway_exit_t read_session(const options_t *options, const char *id,
     return r < 0 && r != -EBADMSG ? GATEWAY_EXIT_FAILED : GATEWAY_EXIT_OK;
 }
 
-/* Written to a file first, so that memory holds only the cells that are looked
- * at. */
+/* Writes the notebook to a file first, so that memory holds only the cells that
+ * are looked at. */
 static gateway_exit_t map_session(const options_t *options, const char *id,
                                   notebook_t *ret_notebook)
 {

@@ -71,7 +71,7 @@ static gateway_exit_t make_folder(const replay_session_t *self,
                                   &reply);
 }
 
-/* One of what is there; its name in the workspace begins at `top`. */
+/* Copies an entry; its name in the workspace begins at `top`. */
 static gateway_exit_t copy_entry(const replay_session_t *self,
                                  const FTSENT *entry, size_t top)
 {
@@ -93,7 +93,7 @@ static gateway_exit_t copy_entry(const replay_session_t *self,
     return GATEWAY_EXIT_OK;
 }
 
-/* Its files are copied: the cells do not change the folder, and find the same
+/* Copies the files of a folder: the cells do not change it, and find the same
  * in it each time. */
 static gateway_exit_t fill_workspace(const replay_session_t *self,
                                      const arguments_t *arguments)
@@ -131,7 +131,7 @@ static bool has_profile(management_client_t *management, const char *name)
     return false;
 }
 
-/* --profile, else that of the recording. */
+/* Adds the profile: that of --profile, else that of the recording. */
 static void add_profile(replay_session_t *self, const arguments_t *arguments,
                         const notebook_t *notebook, json_t *content)
 {
@@ -431,7 +431,8 @@ void replay_session_compare_preinstalled(replay_session_t *self,
 
 /* ---- while it runs ---- */
 
-/* On standard error, so that what is printed can be kept. */
+/* Says which cell runs, on standard error, so that what is printed can be kept.
+ */
 static void on_begin(const replay_step_t *step, void *arg)
 {
     (void) arg;
@@ -558,7 +559,7 @@ char *replay_session_error(const json_t *outputs)
     return NULL;
 }
 
-/* The error's name says more than that there was one. */
+/* Compares outputs. The name of an error says more than that there was one. */
 static char *compare(const json_t *recorded, const json_t *now)
 {
     const compare_t rules = COMPARE_DEFAULT;

@@ -104,7 +104,7 @@ static void write_odd(const json_t *odd, const char *verdict, buffer_t *out)
         buffer_text(out, ")");
 }
 
-/* `missing`: the first of `count`. */
+/* Writes what is missing: `missing` are the first of `count`. */
 static void write_missing(const json_t *missing, size_t count, buffer_t *out)
 {
     size_t size = json_array_size(missing), i;
