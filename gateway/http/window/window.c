@@ -69,7 +69,8 @@ static void answer_page(exchange_t *exchange, const char *bytes, size_t size)
     exchange_bytes(exchange, 200, "text/html; charset=utf-8", bytes, size);
 }
 
-/* A browser says that it wants HTML, a program that it takes anything. */
+/* Returns true for a browser, which says that it wants HTML. A program says
+ * that it takes anything. */
 static bool wants_page(const exchange_t *exchange)
 {
     const char *accept = exchange->request.headers[HEADER_ACCEPT];
@@ -91,7 +92,8 @@ static void show_page(exchange_t *exchange)
     answer_page(exchange, window_html, window_html_size);
 }
 
-/* The document that shows a session's HTML, which the page sends to it. */
+/* Sends the document that shows a session's HTML, which the page sends to it.
+ */
 static void show_frame(exchange_t *exchange)
 {
     uint8_t hash[crypto_hash_sha256_BYTES];

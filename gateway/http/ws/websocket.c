@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* The subscriber is the first member. */
+/* Returns the client whose first member the subscriber is. */
 static ws_client_t *client_of(subscriber_t *subscriber)
 {
     return (ws_client_t *) subscriber;

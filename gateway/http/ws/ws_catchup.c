@@ -175,7 +175,8 @@ uint64_t ws_client_find_unanswered(const ws_client_t *self)
     return open.count ? open.seqs[0] : 0;
 }
 
-/* The question is before the cursor: reading goes on from there afterwards. */
+/* Reads the question, which is before the cursor: reading goes on from there
+ * afterwards. */
 void ws_client_ask_again(ws_client_t *self)
 {
     cleanup_journal_reader journal_reader_t *reader = NULL;

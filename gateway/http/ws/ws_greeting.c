@@ -38,8 +38,8 @@ void ws_client_greet(ws_client_t *self)
     ws_client_greet_idle(self);
 }
 
-/* While the client has to read the journal, outputs of the kernel's work come
- * from there: idle comes after them. */
+/* Sends idle, after outputs of the kernel's work. They come from the journal
+ * while the client has to read that. */
 void ws_client_greet_idle(ws_client_t *self)
 {
     if (!self->greeting.size || !self->subscription

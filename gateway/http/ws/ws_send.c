@@ -268,7 +268,8 @@ static int write_fragment(ws_client_t *self)
     return 0;
 }
 
-/* A ping may be sent between fragments, but not within one. */
+/* Writes a ping or a fragment. A ping may be sent between fragments, but not
+ * within one. */
 int ws_client_write(ws_client_t *self)
 {
     if (!self->keepalive.wants_ping && !self->first)
