@@ -68,7 +68,8 @@ static void write_record(log_actor_t *self, const char *members)
         log_error("audit: %s", fault.text);
 }
 
-/* A record of the log itself; the ledger knows these by their beginning. */
+/* Writes a record of the log itself; the ledger knows these by their beginning.
+ */
 static void write_own(log_actor_t *self, const char *outcome, const char *name,
                       json_t *value)
 {

@@ -29,9 +29,9 @@ static int bind_path(zsock_t *socket, const char *path, fault_t *fault)
     return 0;
 }
 
-/* A port that was a session's can be another program's for a moment while there
- * is no gateway: that of an outgoing connection. The session serves its other
- * clients meanwhile. */
+/* Opens the TCP port. A port that was a session's can be another program's for
+ * a moment while there is no gateway: that of an outgoing connection. The
+ * session serves its other clients meanwhile. */
 static int open_port(connection_file_t *connection, channel_t channel,
                      const channel_place_t *place, listener_t *ret_listener,
                      fault_t *fault)

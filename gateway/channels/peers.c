@@ -103,9 +103,10 @@ static void forget_ended(peers_t *self, const char *path)
     self->has_ended = false;
 }
 
-/* A connection's end ends its subscriptions: libzmq closes the descriptor, and
- * then reports each of them without one. There may be many: the connections
- * are looked at once for all, when they are counted. */
+/* Counts subscriptions. A connection's end ends its subscriptions: libzmq
+ * closes the descriptor, and then reports each of them without one. There may
+ * be many, so the connections are looked at once for all, when they are
+ * counted. */
 void peers_subscribe(peers_t *self, zmq_msg_t *message, bool is_new)
 {
     peer_t *peer = note(self, message);

@@ -98,7 +98,8 @@ static void load_file(options_t *self, const char *file,
     replace(&self->file, file);
 }
 
-/* The environment is for one run, the file for all of them. */
+/* Puts the environment's folders above the file's: the environment is for one
+ * run, the file for all of them. */
 static void environment_wins(options_t *self, config_report_t *report)
 {
     const char *runtime = default_paths_folder("HEARTH_RUNTIME_DIR");

@@ -37,7 +37,7 @@ static void free_key(EVP_PKEY **key_p)
 #define cleanup_certificate CLEANUP(free_certificate)
 #define cleanup_key         CLEANUP(free_key)
 
-/* hearth.cfg:3: http/key = "/etc/key.pem": why. */
+/* Reports an error such as: hearth.cfg:3: http/key = "/etc/key.pem": why. */
 static void refuse(config_report_t *report, const char *key, const char *path,
                    int code, const char *why)
 {

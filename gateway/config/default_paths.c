@@ -40,8 +40,8 @@ bool default_paths_is_free(const char *name)
     return true;
 }
 
-/* The folder `name` below the user's home; the environment may name another one
- * that it is in. */
+/* Returns the folder `name` below the user's home. The environment may name
+ * another folder that it is in. */
 static char *home_folder(const char *variable, const char *below,
                          const char *name)
 {
@@ -85,7 +85,7 @@ char *default_paths_jupyter_runtime_dir(void)
     return home_folder("XDG_DATA_HOME", ".local/share", "jupyter/runtime");
 }
 
-/* A folder of the system's cache for root, else of the user's. */
+/* Returns a folder of the system's cache for root, else of the user's. */
 static char *cache_folder(const char *name)
 {
     if (geteuid() == 0)

@@ -66,8 +66,8 @@ static const option_value_t *find_similar(const option_value_t *table,
     return found;
 }
 
-/* The key that was probably meant, in its own section, else in another one;
- * the caller frees it; NULL: none is near. */
+/* Returns the key that was probably meant, in its own section, else in another
+ * one; the caller frees it. NULL if no key is near. */
 static char *guess_key(const char *key)
 {
     size_t name_size = 0;
@@ -115,7 +115,7 @@ int option_keys_refuse(const char *key, fault_t *fault)
                      guess ? "?" : "");
 }
 
-/* Whether a key begins with `path` and a slash. */
+/* Returns true if a key begins with `path` and a slash. */
 static bool has_keys_below(const option_value_t *table, size_t count,
                            const char *path)
 {
@@ -127,7 +127,7 @@ static bool has_keys_below(const option_value_t *table, size_t count,
     return false;
 }
 
-/* Whether the path is that of a key. */
+/* Returns true if the path is that of a key. */
 static bool is_key(const char *path)
 {
     size_t name_size;

@@ -33,7 +33,7 @@ bool option_is_tool(const char *name)
            && (!name[size] || strcmp(name + size, "*") == 0);
 }
 
-/* PEP 508's form of a name. An "x*" must begin as a name does. */
+/* Checks PEP 508's form of a name. An "x*" must begin as a name does. */
 bool option_is_package(const char *name)
 {
     size_t size = strspn(name, NAME_LETTERS "-.");
@@ -45,8 +45,8 @@ bool option_is_package(const char *name)
                || (!name[size] && isalnum((unsigned char) name[size - 1])));
 }
 
-/* The worker reads it as a whole; here only what is never one is refused: a
- * URL, a path, an option, a marker. */
+/* Refuses only what is never a requirement: a URL, a path, an option, a marker.
+ * The worker reads the text as a whole. */
 bool option_is_requirement(const char *text)
 {
     static const char letters[] = NAME_LETTERS "-.[]<>=!~*+:, ";
@@ -262,9 +262,9 @@ bool option_is_variable(const char *name)
            && !name[strspn(name, NAME_LETTERS)] && default_paths_is_free(name);
 }
 
-/* An origin as a browser writes it (RFC 6454, section 6.2), or *. Not "null",
- * because pages that must not be trusted have that origin: outputs of kernels,
- * too. */
+/* Checks an origin as a browser writes it (RFC 6454, section 6.2), or *.
+ * Refuses "null", because pages that must not be trusted have that origin:
+ * outputs of kernels, too. */
 bool option_is_origin(const char *text)
 {
     const char *host = strstr(text, "://");

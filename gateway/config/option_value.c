@@ -46,7 +46,7 @@ static bool parse_choice(const char *words, const char *text, int *ret_place)
     return false;
 }
 
-/* YAML's words, Python's, and what the shell has for them. */
+/* Reads a switch: YAML's words, Python's, and what the shell has for them. */
 static bool parse_switch(const char *text, int *ret_value)
 {
     static const char *const words[][2] = {
@@ -276,7 +276,7 @@ int option_value_set(const option_value_t *self, void *base, const char *key,
                      range);
 }
 
-/* The word at that place of "a|b|c". */
+/* Appends the word at that place of "a|b|c". */
 static void write_choice(const char *words, int place, buffer_t *text)
 {
     for (; place > 0; place--)

@@ -143,7 +143,7 @@ typedef struct {
     size_t level_max;             /* of the next line */
 } zpl_position_t;
 
-/* The line's name becomes the end of the path. */
+/* Makes the line's name the end of the path. */
 static void descend(zpl_position_t *place, const zpl_line_t *line)
 {
     size_t start = place->starts[line->level];

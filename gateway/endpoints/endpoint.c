@@ -166,7 +166,8 @@ static int bind_sockets(endpoint_t *self, bool is_restored, fault_t *fault)
     return channels_new(&self->connection, &place, &self->channels, fault);
 }
 
-/* The description first: without one the files are no endpoint. */
+/* Makes sockets and files. The description is written before the connection
+ * file: without it the files are no endpoint. */
 static int establish(endpoint_t *self, const char *session, fault_t *fault)
 {
     cleanup_free char *path = endpoint_file(self);
@@ -246,7 +247,8 @@ static int read_position(endpoint_t *self, fault_t *fault)
     return 0;
 }
 
-/* An empty key would let every process in. */
+/* Reads the connection file. Refuses an empty key, which would let every
+ * process in. */
 static int read_connection(endpoint_t *self, fault_t *fault)
 {
     cleanup_free char *path = endpoint_file(self);
@@ -259,7 +261,8 @@ static int read_connection(endpoint_t *self, fault_t *fault)
                : 0;
 }
 
-/* The machine is short of something: the next gateway may open it. */
+/* Returns true for an error that passes: the machine is short of something, and
+ * the next gateway may open the endpoint. */
 static bool is_passing(int r)
 {
     return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS

@@ -85,8 +85,9 @@ static void close_all_of(endpoint_actor_t *self, const char *session)
     }
 }
 
-/* A gateway that stops has kept the session, and its endpoints. If there was no
- * descriptor to attach with, the next tick tries again. */
+/* Closes the endpoints of a session that is over. A gateway that stops has kept
+ * the session, and its endpoints. If there was no descriptor to attach with,
+ * the next tick tries again. */
 static void on_bye(endpoint_actor_t *self, endpoint_target_t *target,
                    const frontend_event_t *event)
 {

@@ -20,7 +20,8 @@
 #define REMOVE_MS   5000
 #define ID          "checkpoint" /* as in Jupyter there is one a file */
 
-/* The folder that mirrors the workspace. -ENOENT: there is none. */
+/* Opens the folder that mirrors the workspace. -ENOENT if the session has no
+ * checkpoints. */
 static int open_keep(const files_thread_t *self, const file_request_t *request,
                      bool makes, int *ret_root, fault_t *fault)
 {
@@ -245,7 +246,8 @@ int checkpoint_on_restore(files_thread_t *self, const file_request_t *request,
     return copy_new(self, request, &plan, fault);
 }
 
-/* The checkpoint's own status; -ENOENT when there is none. */
+/* Finds the status of the checkpoint itself; -ENOENT if the file has no
+ * checkpoint. */
 static int find(const files_thread_t *self, const file_request_t *request,
                 char **ret_path, int *ret_keep, struct stat *ret_status,
                 fault_t *fault)

@@ -71,8 +71,8 @@ static json_t *version_of(int root, const json_t *text)
         status.st_ctim.tv_nsec);
 }
 
-/* A workspace that is gone is no failure, which would be in the audit log each
- * time. */
+/* Looks at files. A workspace that is gone is no failure, which would be in the
+ * audit log each time. */
 int directory_on_look(files_thread_t *self, const file_request_t *request,
                       json_t **ret_answer, fault_t *fault)
 {
@@ -187,7 +187,7 @@ int directory_on_rename(files_thread_t *self, const file_request_t *request,
     return 0;
 }
 
-/* The path of an entry, from the workspace on. */
+/* Describes an entry by its path from the workspace on. */
 static json_t *describe(const transfer_t *transfer, const walk_entry_t *entry)
 {
     cleanup_free char *whole =
@@ -210,7 +210,7 @@ static const char *find_cut(const transfer_t *transfer)
     return NULL;
 }
 
-/* The next page; the transfer ends with the last one. */
+/* Returns the next page; the transfer ends with the last one. */
 static json_t *list_page(files_thread_t *self, transfer_t *transfer)
 {
     json_t *entries = json_array();

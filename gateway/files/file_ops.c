@@ -81,7 +81,8 @@ void files_report(files_thread_t *self, files_news_t *news)
     handover_send(self->pipe, news);
 }
 
-/* The session's journal has the record too, while the session has an actor. */
+/* Reports what was done to the session, whose journal has the record too, while
+ * the session has an actor. */
 static void report_to_session(files_thread_t *self, const file_event_t *event,
                               const char *outcome, const json_t *object)
 {

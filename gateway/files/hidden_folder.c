@@ -179,8 +179,8 @@ static bool is_path_same(const hidden_folder_t *self, const char **ret_name)
            && is_same(&then, &now);
 }
 
-/* rename(2) puts a folder in the place of nothing but an empty folder; that is
- * asked for only if one is there. */
+/* Renames the folder. rename(2) puts a folder in the place of nothing but an
+ * empty folder. That is asked for only if one is there. */
 int hidden_folder_give_name(hidden_folder_t *self, fault_t *fault)
 {
     struct stat old;

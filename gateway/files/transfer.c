@@ -276,7 +276,7 @@ static int find_put(files_thread_t *self, const file_request_t *request,
     return r;
 }
 
-/* The piece is whole, and its place is the next one. */
+/* Checks that the piece is whole, and that its place is the next one. */
 static int check_piece(const file_request_t *request, uint64_t offset,
                        uint64_t have, fault_t *fault)
 {

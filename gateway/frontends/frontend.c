@@ -24,7 +24,8 @@ static void destroy_any(void **item_p)
     *item_p = NULL;
 }
 
-/* Closing alone frees the endpoint's name some time later. */
+/* Unbinds and closes the socket. Closing alone frees the endpoint's name some
+ * time later. */
 static void close_sessions(frontend_t *self)
 {
     char endpoint[FRONTEND_ENDPOINT_SIZE];

@@ -134,7 +134,8 @@ int frontend_request(frontend_t *self, const char *session, const char *client,
                  : 0;
 }
 
-/* A session that could not be attached: `why` is JSON text of a string. */
+/* Reports that a session could not be attached: `why` is JSON text of a string.
+ */
 static void report_absent(frontend_t *self, const char *session,
                           const char *reason, bytes_t why,
                           frontend_event_t *ret_event)
@@ -156,7 +157,7 @@ static const char *absence(jspan_t ename)
     return jspan_text_equals(ename, "NotAttached") ? "unattached" : "absent";
 }
 
-/* True when the caller has to hear of it. */
+/* Returns true if the caller has to hear of the answer. */
 bool frontend_sessions_on_attach(frontend_t *self, const char *session,
                                  frontend_event_t *ret_event)
 {

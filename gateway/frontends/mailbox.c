@@ -152,7 +152,7 @@ static void forget_end(mailbox_line_t *self)
     pthread_mutex_destroy(&self->lock);
 }
 
-/* False: it has not ended at the deadline. */
+/* Waits for the thread's end; false if it has not ended at the deadline. */
 static bool await_end(mailbox_line_t *self, int64_t deadline_ms)
 {
     struct timespec until = {.tv_sec = deadline_ms / 1000,
@@ -187,10 +187,11 @@ static void await_command(zsock_t *socket)
     (void) zmq_poll(&item, 1, MEETING_LOOK_MS);
 }
 
-/* Nothing can be said to a line that the ROUTER has not heard of, and it may
- * hear a moment late: libzmq wakes it once for what several threads tell it,
- * and the one that has to may have been stopped right before. The first
- * message shows that it has, and goes no further. */
+/* Waits until the ROUTER knows the line: before that no message can be sent to
+ * it. The ROUTER may learn of it a moment late. libzmq wakes it once for the
+ * reports of several threads, and the thread that has to may have been stopped
+ * right before. The first message shows that the ROUTER has, and goes no
+ * further. */
 static int meet(mailbox_line_t *self, fault_t *fault)
 {
     cleanup_zmsg zmsg_t *message = NULL;

@@ -79,8 +79,8 @@ static ssize_t offer(gate_link_t *self, link_side_t side, const uint8_t *bytes,
     return r < 0 && is_for_later() ? 0 : r;
 }
 
-/* A side that takes no more is still read to its end: what it said last is for
- * the other one. */
+/* Stops writing to a side that takes no more. It is still read to its end: what
+ * it said last is for the other one. */
 static void deafen(gate_link_t *self, link_side_t side)
 {
     self->ends[side].is_deaf = true;
@@ -195,7 +195,8 @@ link_verdict_t gate_link_step(gate_link_t *self, link_side_t side,
     return verdict;
 }
 
-/* Before the inner side is there, what the client says is kept for it. */
+/* Returns true if the client may be read. Before the inner side is there, what
+ * the client says is kept for it. */
 static bool may_read_peer(const gate_link_t *self)
 {
     const link_end_t *inner = &self->ends[LINK_INNER];

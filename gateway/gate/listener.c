@@ -9,7 +9,7 @@
 
 #define BACKLOG 100 /* libzmq's own */
 
-/* IPv6 addresses may have brackets. */
+/* Reads an address; one of IPv6 may have brackets. */
 static int parse_number(const char *ip, tcp_address_t *ret_address)
 {
     char plain[108];

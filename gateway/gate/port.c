@@ -68,7 +68,8 @@ void gate_port_destroy(gate_port_t **self_p)
     *self_p = NULL;
 }
 
-/* A listening socket that is shut down does not hold its port: SO_REUSEADDR. */
+/* Shuts the listening socket down, which does not hold its port then:
+ * SO_REUSEADDR. */
 void gate_port_vacate(gate_port_t *self)
 {
     pthread_mutex_lock(&self->lock);
@@ -144,8 +145,9 @@ unsigned gate_port_take_ended(gate_port_t *self)
     return self ? atomic_exchange(&self->ended, 0) : 0;
 }
 
-/* Only sockets of requests have an owner that notes what it takes. What the
- * other two may send is bounded by the length of libzmq's queue. */
+/* Counts bytes of sockets for requests alone, which have an owner that notes
+ * what it takes. What the other two may send is bounded by the length of
+ * libzmq's queue. */
 void gate_port_add(gate_port_t *self, uint64_t bytes)
 {
     if (self->channel != CHANNEL_IOPUB && self->channel != CHANNEL_HB)

@@ -30,7 +30,8 @@ static bool is_hidden(const char *path)
                : !(about.st_mode & S_IROTH);
 }
 
-/* The folder above; "" above that which has none. */
+/* Returns the folder above, to be freed; "" if there is no slash in the path.
+ */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -81,7 +82,8 @@ static int check_places(const options_t *options, const char *package_folder,
 
 /* ---- the choice ---- */
 
-/* 1: joined the namespace of a session that lives; 0: there is none. */
+/* Returns 1 if it joined the namespace of a session that lives; 0 if the folder
+ * is of no such session. */
 static int join_former(const options_t *options, const char *folder,
                        fault_t *fault)
 {
