@@ -275,7 +275,8 @@ static bytes_t or_empty_object(bytes_t part)
     return part.size ? part : (bytes_t){.bytes = "{}", .size = 2};
 }
 
-/* msg_id and msg_type are at the top as well: most clients read them there. */
+/* Writes msg_id and msg_type at the top as well: most clients read them there.
+ */
 static void write_names(buffer_t *out, bytes_t header)
 {
     static const char *const names[] = {"msg_id", "msg_type"};

@@ -304,8 +304,8 @@ static size_t sum(const bytes_t *frames, size_t count)
     return size;
 }
 
-/* The content's frame carries the weight of the whole message: libzmq frees all
- * frames of a message at almost the same time. */
+/* Sends the content. Its frame carries the weight of the whole message: libzmq
+ * frees all frames of a message at almost the same time. */
 static int send_content(void *zmq_socket, const wire_parts_t *parts,
                         bytes_t content, int more)
 {
@@ -368,7 +368,8 @@ static int send_signed(void *zmq_socket, const wire_parts_t *parts,
     return send_frames(zmq_socket, parts->buffers, parts->buffer_count, true);
 }
 
-/* An unknown peer shows at the first identity, before anything is signed. */
+/* Sends the message. An unknown peer shows at the first identity, before
+ * anything is signed. */
 static int send_message(void *zmq_socket, const wire_parts_t *parts,
                         signed_t *body)
 {
@@ -380,8 +381,9 @@ static int send_message(void *zmq_socket, const wire_parts_t *parts,
     return r < 0 ? r : send_signed(zmq_socket, parts, body);
 }
 
-/* libzmq sends all frames of a message or none: a full pipe or an unknown peer
- * shows at the first frame, and a message that fails later is dropped. */
+/* Sends the message again if a full pipe has refused it. libzmq sends all
+ * frames of a message or none. A full pipe or an unknown peer shows at the
+ * first frame, and a message that fails later is dropped. */
 int wire_send(void *zmq_socket, const wire_parts_t *parts,
               const secret_t *secret)
 {
@@ -398,9 +400,9 @@ int wire_send(void *zmq_socket, const wire_parts_t *parts,
     return send_message(zmq_socket, parts, &body);
 }
 
-/* An XPUB socket finds a message's receivers by its first frame, and hands
- * nothing to another thread before the last. A first frame that it has freed
- * meanwhile has none. */
+/* Sends the first frame, by which an XPUB socket finds a message's receivers.
+ * It hands nothing to another thread before the last frame. A first frame that
+ * it has freed meanwhile has no receiver. */
 static int send_first(void *zmq_socket, bytes_t part, bool *ret_has_receiver)
 {
     cleanup_zmq_parcel zmq_parcel_t *first = zmq_parcel_new(part);

@@ -49,7 +49,8 @@ size_t zmq_backlog_weight(const zmq_backlog_t *self)
     return atomic_load(&self->weight);
 }
 
-/* zmq_free_fn; in whatever thread was the last to need the message. */
+/* Takes the message's weight from the backlog: a zmq_free_fn, in whatever
+ * thread was the last to need the message. */
 static void let_go(void *bytes, void *hint)
 {
     parcel_t *parcel = hint;

@@ -38,7 +38,8 @@ void zmq_parcel_destroy(zmq_parcel_t **self_p)
         release(take_ptr(*self_p));
 }
 
-/* zmq_free_fn; in whatever thread was the last to need the frame. */
+/* Gives up libzmq's hold: a zmq_free_fn, in whatever thread was the last to
+ * need the frame. */
 static void on_freed(void *bytes, void *parcel)
 {
     (void) bytes;
