@@ -95,7 +95,7 @@ static int open_in(const cgroup_t *self, int hierarchy, const char *file,
     return open(path, flags | O_CLOEXEC);
 }
 
-/* cpu and cpuacct are often one hierarchy. */
+/* Returns the hierarchy with the time: cpu and cpuacct are often one. */
 static int cpu_hierarchy(const cgroup_t *self)
 {
     return self->folders[HIERARCHY_CPUACCT] ? HIERARCHY_CPUACCT : HIERARCHY_CPU;

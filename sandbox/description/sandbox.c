@@ -29,7 +29,8 @@ void sandbox_destroy(sandbox_t **self_p)
     *self_p = NULL;
 }
 
-/* Since Linux 6.3 it must be said that it will be a program. */
+/* Makes a file in memory for a program, which has to be said since Linux 6.3.
+ */
 static int make_memory(void)
 {
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;

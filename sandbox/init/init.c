@@ -184,7 +184,7 @@ static void on_listener(init_t *self)
     send_line(self);
 }
 
-/* The line, in three parts: a word, numbers between spaces. */
+/* Sets the line: a word, and numbers with a space before each. */
 static void set_line(init_t *self, const char *word, const int64_t *numbers,
                      size_t count)
 {
@@ -296,7 +296,8 @@ static _Noreturn void give_up(int status_fd, const char *what, long code)
     BPF_JUMP(BPF_JMP | (test) | BPF_K, (value), (then), (otherwise))
 #define RETURN(action) BPF_STMT(BPF_RET | BPF_K, (action))
 
-/* Foreign architecture: the end. Then one comparison a call. */
+/* Loads the filter: a foreign architecture ends the process, then one
+ * comparison for each call follows. */
 static long load_filter(void)
 {
     const struct sock_filter head[] = {
