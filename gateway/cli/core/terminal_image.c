@@ -98,7 +98,8 @@ static char *encode(const uint8_t *bytes, size_t size)
     return text;
 }
 
-/* https://sw.kovidgoyal.net/kitty/graphics-protocol/ */
+/* Shows a picture by kitty's protocol:
+ * https://sw.kovidgoyal.net/kitty/graphics-protocol/ */
 static void show_kitty(FILE *file, const buffer_t *bytes)
 {
     for (size_t at = 0; at < bytes->size; at += KITTY_CHUNK) {
@@ -112,7 +113,8 @@ static void show_kitty(FILE *file, const buffer_t *bytes)
     putc('\n', file);
 }
 
-/* https://iterm2.com/documentation-images.html */
+/* Shows a picture by iTerm2's protocol:
+ * https://iterm2.com/documentation-images.html */
 static void show_iterm(FILE *file, const buffer_t *bytes)
 {
     cleanup_free char *text = encode(bytes->data, bytes->size);

@@ -143,8 +143,8 @@ static void complete_command(const completed_line_t *line,
         offer_values(line, operand.name, operand.size);
 }
 
-/* The first or, with a group, the second word of every command; the commands
- * of one group stand together. */
+/* Offers the first or, with a group, the second word of every command; the
+ * commands of one group are next to each other. */
 static void complete_names(const completed_line_t *line, const char *group)
 {
     const command_t *command;
