@@ -25,8 +25,9 @@ static size_t skip_escape(const char *text, size_t size, size_t at)
     return at < size ? at + 1 : size;
 }
 
-/* Returns whether the text has no letter from `line` on: a progress line is blanked by
- * spaces, since not all front ends know the sequence that erases a line. */
+/* Returns whether the text has no letter from `line` on: a progress line is
+ * blanked by spaces, since not all front ends know the sequence that erases a
+ * line. */
 static bool is_blank(const buffer_t *text, size_t line)
 {
     while (line < text->size && text->data[line] == ' ')
