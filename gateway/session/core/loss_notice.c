@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#define READERS_ROOM 16 /* by which a list grows */
+#define READERS_ROOM 16    /* by which a list grows */
+#define OLDER_MAX    10000 /* names; about as many as a session keeps */
 
 typedef struct {
     char (*list)[LOSS_NOTICE_READER_SIZE]; /* owned; the oldest first */
@@ -25,10 +26,13 @@ static void readers_reset(readers_t *self)
 
 struct loss_notice {
     kernel_losses_t losses; /* by the records so far */
-    buffer_t foreseen;      /* the one that is about to happen; or empty */
+    kernel_loss_t foreseen; /* it is about to happen; without cause: none is */
     readers_t told;         /* they have got the last loss */
-    readers_t expected;     /* they have got the one that is about to happen */
-    readers_t promised;     /* they have got that a client restores it */
+    readers_t expected;     /* they have got the one about to happen */
+    json_t *older;          /* owned; set of the names of losses before it */
+    size_t older_more;      /* the number of those that were left out */
+    bool is_older_unread;   /* there may be others */
+    readers_t informed;     /* they have got all losses before the last */
 };
 
 bool loss_notice_reader(const request_t *request,
@@ -50,7 +54,10 @@ bool loss_notice_reader(const request_t *request,
 
 loss_notice_t *loss_notice_new(void)
 {
-    return mem_new(sizeof(loss_notice_t));
+    loss_notice_t *self = mem_new(sizeof *self);
+
+    self->older = json_object();
+    return self;
 }
 
 void loss_notice_destroy(loss_notice_t **self_p)
@@ -60,10 +67,11 @@ void loss_notice_destroy(loss_notice_t **self_p)
     if (!self)
         return;
     kernel_losses_clear(&self->losses);
-    buffer_reset(&self->foreseen);
+    kernel_loss_clear(&self->foreseen);
     readers_reset(&self->told);
     readers_reset(&self->expected);
-    readers_reset(&self->promised);
+    readers_reset(&self->informed);
+    json_decref(self->older);
     free(self);
     *self_p = NULL;
 }
@@ -103,7 +111,7 @@ static size_t write_names(const json_t *names, const kernel_losses_t *losses,
 }
 
 static void write_loss(const kernel_loss_t *loss, const kernel_losses_t *losses,
-                       bool is_reviving, buffer_t *out)
+                       size_t left_out, bool is_reviving, buffer_t *out)
 {
     const char *cause = loss->cause ? loss->cause : "";
     char at[CLOCK_ISO_SIZE];
@@ -116,7 +124,7 @@ static void write_loss(const kernel_loss_t *loss, const kernel_losses_t *losses,
         clock_iso(loss->wall_us, at);
         jspan_write_text(out, "at", at);
     }
-    more = write_names(loss->names, losses, out);
+    more = left_out + write_names(loss->names, losses, out);
     if (more)
         jspan_write_count(out, "more", more);
     if (loss->is_unread)
@@ -154,38 +162,107 @@ static void add(readers_t *readers, const char *reader)
              reader);
 }
 
-static void drop(readers_t *readers, const char *reader)
-{
-    size_t i = 0;
+/* --- The losses before the last --- */
 
-    while (i < readers->count && strcmp(readers->list[i], reader) != 0)
-        i++;
-    if (i == readers->count)
+/* Keeps a name for the readers that have not got its loss. */
+static void keep_older(loss_notice_t *self, const char *name)
+{
+    if (json_object_get(self->older, name))
         return;
-    readers->count--;
-    memmove(readers->list + i, readers->list + i + 1,
-            (readers->count - i) * sizeof *readers->list);
+    if (json_object_size(self->older) == OLDER_MAX
+        || strlen(name) > LOSS_NOTICE_NAME_MAX)
+        self->older_more++;
+    else
+        (void) json_object_set_new(self->older, name, json_true());
+}
+
+/* Takes the loss that was the last one until now. A reader that has it has got
+ * those before it, too. A loss that a revival has mended does not count. */
+static void make_older(loss_notice_t *self, const kernel_loss_t *loss)
+{
+    json_t *name;
+    size_t i;
+
+    json_array_foreach(loss->names, i, name)
+    {
+        keep_older(self, json_string_value(name));
+    }
+    json_array_foreach(self->losses.loss.names, i, name)
+    {
+        (void) json_object_del(self->older, json_string_value(name));
+    }
+    self->is_older_unread |= loss->is_unread;
+    if (loss->seq)
+        readers_reset(&self->informed);
+    for (i = 0; i < self->told.count; i++)
+        add(&self->informed, self->told.list[i]);
+}
+
+static void add_names(json_t *names, const json_t *list)
+{
+    json_t *name;
+    size_t i;
+
+    json_array_foreach(list, i, name)
+    {
+        (void) json_object_set_new(names, json_string_value(name), json_true());
+    }
+}
+
+/* Writes a loss for a reader, with those before it that the reader has not got:
+ * those before the last, and the last itself if `loss` is a later one. */
+static void write_whole(const loss_notice_t *self, const kernel_loss_t *loss,
+                        const char *reader, bool is_reviving, buffer_t *out)
+{
+    const kernel_loss_t *last = &self->losses.loss;
+    bool has_last = loss == last || knows(&self->told, reader);
+    bool is_informed =
+        knows(&self->informed, reader) || (loss != last && has_last);
+    json_auto_t *names = json_object();
+    json_auto_t *list = json_array();
+    kernel_loss_t whole = *loss;
+    const char *name;
+    json_t *value;
+
+    add_names(names, loss->names);
+    if (!has_last) {
+        add_names(names, last->names);
+        whole.is_unread |= last->is_unread;
+    }
+    if (!is_informed) {
+        (void) json_object_update(names, self->older);
+        whole.is_unread |= self->is_older_unread;
+    }
+    json_object_foreach(names, name, value)
+        json_array_append_new(list, json_string(name));
+    whole.names = list;
+    write_loss(&whole, loss == last ? &self->losses : NULL,
+               is_informed ? 0 : self->older_more, is_reviving, out);
 }
 
 /* --- The records --- */
 
 bool loss_notice_add(loss_notice_t *self, const journal_record_t *record)
 {
-    uint64_t before = self->losses.loss.seq;
+    kernel_loss_t before = self->losses.loss;
+    json_auto_t *names = json_incref(before.names);
 
     kernel_losses_add(&self->losses, record);
-    if (self->losses.loss.seq == before || !self->losses.loss.seq)
+    if (self->losses.loss.seq == before.seq || !self->losses.loss.seq)
         return false;
+    before.names = names;
+    make_older(self, &before);
     readers_reset(&self->told);
     self->told = self->expected;
     self->expected = (readers_t){0};
-    readers_reset(&self->promised);
     return true;
 }
 
 void loss_notice_miss(loss_notice_t *self)
 {
     kernel_losses_miss(&self->losses);
+    json_object_clear(self->older);
+    self->older_more = 0;
 }
 
 bool loss_notice_has_kernel(const loss_notice_t *self)
@@ -198,21 +275,23 @@ bool loss_notice_has_kernel(const loss_notice_t *self)
 void loss_notice_foresee(loss_notice_t *self, int64_t wall_us,
                          const char *detail, bool is_in_cell)
 {
-    cleanup_kernel_loss kernel_loss_t loss =
+    kernel_loss_clear(&self->foreseen);
+    self->foreseen =
         kernel_losses_foresee(&self->losses, wall_us, detail, is_in_cell);
-
-    buffer_clear(&self->foreseen);
-    write_loss(&loss, NULL, false, &self->foreseen);
 }
 
 void loss_notice_forget(loss_notice_t *self)
 {
-    buffer_clear(&self->foreseen);
+    kernel_loss_clear(&self->foreseen);
 }
 
-bytes_t loss_notice_foreseen(const loss_notice_t *self)
+bool loss_notice_write_foreseen(const loss_notice_t *self, const char *reader,
+                                buffer_t *out)
 {
-    return buffer_bytes(&self->foreseen);
+    if (!self->foreseen.cause)
+        return false;
+    write_whole(self, &self->foreseen, reader, false, out);
+    return true;
 }
 
 void loss_notice_expect(loss_notice_t *self, const char *reader)
@@ -232,26 +311,18 @@ bool loss_notice_is_reviving(const loss_notice_t *self)
     return self->losses.is_reviving;
 }
 
-void loss_notice_write(const loss_notice_t *self, bool is_reviving,
-                       buffer_t *out)
+void loss_notice_write(const loss_notice_t *self, const char *reader,
+                       bool is_reviving, buffer_t *out)
 {
-    write_loss(&self->losses.loss, &self->losses, is_reviving, out);
+    write_whole(self, &self->losses.loss, reader, is_reviving, out);
 }
 
-/* A reader that was promised the variables learns from the next loss that some
- * did not come back. Without such readers a revival that was broken off is
- * over, and the next loss has its own names alone. */
+/* A revival that was broken off is over: the next loss has its own names, and
+ * those of this one for the readers that have not got it. */
 void loss_notice_tell(loss_notice_t *self, const char *reader)
 {
     add(&self->told, reader);
-    drop(&self->promised, reader);
-    if (!self->promised.count)
-        self->losses.is_reviving = false;
-}
-
-void loss_notice_promise(loss_notice_t *self, const char *reader)
-{
-    add(&self->promised, reader);
+    self->losses.is_reviving = false;
 }
 
 const char *loss_notice_told(const loss_notice_t *self, size_t index)

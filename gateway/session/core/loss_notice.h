@@ -54,8 +54,10 @@ void loss_notice_foresee(loss_notice_t *self, int64_t wall_us,
                          const char *detail, bool is_in_cell);
 /* Forgets that loss. */
 void loss_notice_forget(loss_notice_t *self);
-/* Returns that loss as JSON, lent; of size 0 if no loss is about to happen. */
-bytes_t loss_notice_foreseen(const loss_notice_t *self);
+/* Appends that loss as loss_notice_write does. Returns false if no loss is
+ * about to happen. */
+bool loss_notice_write_foreseen(const loss_notice_t *self, const char *reader,
+                                buffer_t *out);
 /* Notes that a reader has got the loss which is about to happen. */
 void loss_notice_expect(loss_notice_t *self, const char *reader);
 
@@ -66,13 +68,12 @@ bool loss_notice_is_reviving(const loss_notice_t *self);
 /* Appends the loss as JSON: "cause", "names", and if they apply "at" (the time
  * is known), "more" (the number of names that were left out), "incomplete"
  * (true: there may be others) and "reviving" (true: a client restores them).
- * The names are those of variables that were not made again. */
-void loss_notice_write(const loss_notice_t *self, bool is_reviving,
-                       buffer_t *out);
+ * The names are those of variables that were not made again, also those of
+ * losses before it that the reader has not got. */
+void loss_notice_write(const loss_notice_t *self, const char *reader,
+                       bool is_reviving, buffer_t *out);
 /* Notes that a reader has got the loss, for good: no client restores it. */
 void loss_notice_tell(loss_notice_t *self, const char *reader);
-/* Notes that a reader has got the loss, and that a client restores it. */
-void loss_notice_promise(loss_notice_t *self, const char *reader);
 /* Returns the reader of that index, lent; NULL after the last one. */
 const char *loss_notice_told(const loss_notice_t *self, size_t index);
 

@@ -38,10 +38,8 @@ bool loss_report_write(session_t *self, const request_t *request,
     if (!loss_notice_reader(request, reader)
         || !loss_notice_is_due(self->losses, reader))
         return false;
-    loss_notice_write(self->losses, is_reviving, &loss);
+    loss_notice_write(self->losses, reader, is_reviving, &loss);
     write_metadata(buffer_bytes(&loss), metadata);
-    if (is_reviving)
-        loss_notice_promise(self->losses, reader);
     return !is_reviving;
 }
 
@@ -101,12 +99,13 @@ void loss_report_foresee(session_t *self, uint64_t last, const char *ename)
 void loss_report_write_foreseen(session_t *self, const request_t *request,
                                 buffer_t *metadata)
 {
-    bytes_t loss = loss_notice_foreseen(self->losses);
+    cleanup_buffer buffer_t loss = BUFFER_EMPTY;
     char reader[LOSS_NOTICE_READER_SIZE];
 
-    if (!loss.size || !loss_notice_reader(request, reader))
+    if (!loss_notice_reader(request, reader)
+        || !loss_notice_write_foreseen(self->losses, reader, &loss))
         return;
-    write_metadata(loss, metadata);
+    write_metadata(buffer_bytes(&loss), metadata);
     loss_notice_expect(self->losses, reader);
 }
 
@@ -150,15 +149,9 @@ static void on_state(session_t *self, const journal_record_t *record)
         loss_notice_tell(self->losses, reader);
 }
 
-typedef enum {
-    LOSS_NONE,
-    LOSS_PROMISED, /* a client restores it */
-    LOSS_FINAL
-} loss_kind_t;
-
-/* Returns which loss the gateway itself has written into a record that the
+/* Returns true if the gateway itself has written a loss into a record that the
  * reader has by it: only its own records have no number of the kernel. */
-static loss_kind_t loss_of(const journal_record_t *record)
+static bool has_loss(const journal_record_t *record)
 {
     jspan_t metadata, lost;
     fault_t fault;
@@ -167,25 +160,10 @@ static loss_kind_t loss_of(const journal_record_t *record)
         || jspan_check(record->metadata.bytes, record->metadata.size, &metadata,
                        &fault)
                < 0)
-        return LOSS_NONE;
+        return false;
     lost = jspan_member(jspan_member(metadata, "hearth"), "lost");
-    if (!jspan_is(lost, JSPAN_OBJECT))
-        return LOSS_NONE;
-    return jspan_is(jspan_member(lost, "reviving"), JSPAN_TRUE) ? LOSS_PROMISED
-                                                                : LOSS_FINAL;
-}
-
-static void recall_reader(session_t *self, const journal_record_t *record,
-                          const char *reader)
-{
-    loss_kind_t kind = loss_of(record);
-
-    if (kind == LOSS_PROMISED)
-        loss_notice_promise(self->losses, reader);
-    else if (record->kind == JOURNAL_EVENT)
-        loss_notice_tell(self->losses, reader);
-    else
-        loss_notice_expect(self->losses, reader);
+    return jspan_is(lost, JSPAN_OBJECT)
+           && !jspan_is(jspan_member(lost, "reviving"), JSPAN_TRUE);
 }
 
 void loss_report_recall(session_t *self, const journal_record_t *record)
@@ -199,9 +177,13 @@ void loss_report_recall(session_t *self, const journal_record_t *record)
         return;
     }
     if ((record->kind != JOURNAL_EVENT && record->kind != JOURNAL_REPLY)
-        || loss_of(record) == LOSS_NONE)
+        || !has_loss(record))
         return;
     request = request_queue_find(self->requests, record->request);
-    if (request && loss_notice_reader(request, reader))
-        recall_reader(self, record, reader);
+    if (!request || !loss_notice_reader(request, reader))
+        return;
+    if (record->kind == JOURNAL_EVENT)
+        loss_notice_tell(self->losses, reader);
+    else
+        loss_notice_expect(self->losses, reader);
 }

@@ -59,14 +59,50 @@ static void lose(loss_notice_t *self)
     assert_false(add_state(self, "ready", "{}"));
 }
 
-static json_t *written(const loss_notice_t *self)
+static json_t *written_for(const loss_notice_t *self, const char *reader)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
 
-    loss_notice_write(self, false, &text);
+    loss_notice_write(self, reader, false, &text);
     json_t *loss = json_loadb((char *) text.data, text.size, 0, NULL);
     assert_non_null(loss);
     return loss;
+}
+
+static json_t *written(const loss_notice_t *self)
+{
+    return written_for(self, A);
+}
+
+/* Returns the names that the reader gets, apart by commas. */
+static const char *names_for(const loss_notice_t *self, const char *reader)
+{
+    static char names[1000];
+    json_auto_t *loss = written_for(self, reader);
+    json_t *name;
+    size_t i;
+
+    *names = '\0';
+    json_array_foreach(json_object_get(loss, "names"), i, name)
+    {
+        size_t size = strlen(names);
+
+        snprintf(names + size, sizeof names - size, "%s%s", size ? "," : "",
+                 json_string_value(name));
+    }
+    return names;
+}
+
+/* Returns what the reader would get by a loss now; "" if none is foreseen. */
+static const char *foreseen_for(const loss_notice_t *self, const char *reader)
+{
+    static char said[1000];
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    (void) loss_notice_write_foreseen(self, reader, &text);
+    snprintf(said, sizeof said, "%.*s", (int) text.size,
+             text.size ? (const char *) text.data : "");
+    return said;
 }
 
 static void each_reader_gets_a_loss_once(void **state)
@@ -98,13 +134,12 @@ static void a_reader_whose_cell_fails_by_it_has_it(void **state)
 
     (void) state;
     make_variable(self, "df");
-    assert_int_equal(loss_notice_foreseen(self).size, 0);
+    assert_string_equal(foreseen_for(self, A), "");
     loss_notice_foresee(self, 1767323045000006, "it died", true);
-    assert_int_equal(loss_notice_foreseen(self).size, strlen(text));
-    assert_memory_equal(loss_notice_foreseen(self).bytes, text, strlen(text));
+    assert_string_equal(foreseen_for(self, A), text);
     loss_notice_expect(self, A);
     loss_notice_forget(self);
-    assert_int_equal(loss_notice_foreseen(self).size, 0);
+    assert_string_equal(foreseen_for(self, A), "");
     /* It has not happened yet. */
     assert_null(loss_notice_told(self, 0));
     lose(self);
@@ -156,22 +191,11 @@ static void a_revival_may_restore_all(void **state)
     assert_true(loss_notice_is_due(self, B));
 }
 
-static void foresee(loss_notice_t *self, char *ret_text, size_t size)
-{
-    bytes_t text;
-
-    loss_notice_foresee(self, 1, "a limit", false);
-    text = loss_notice_foreseen(self);
-    snprintf(ret_text, size, "%.*s", (int) text.size,
-             (const char *) text.bytes);
-}
-
 /* The client that revived was killed. A loss that its readers have for good is
  * no part of the next one. */
 static void a_loss_after_a_broken_revival_has_its_own_names(void **state)
 {
     cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
-    char text[1000];
 
     (void) state;
     make_variable(self, "df");
@@ -179,20 +203,93 @@ static void a_loss_after_a_broken_revival_has_its_own_names(void **state)
     (void) add_state(self, "reviving", "{}");
     (void) add_state(self, "ready", "{}");
     (void) add(self, JOURNAL_REQUEST, "execute_request", "{}", "{}");
-    loss_notice_promise(self, A);
-    loss_notice_promise(self, B);
     loss_notice_tell(self, A);
     make_variable(self, "x");
-    /* B believes that df comes back. */
-    foresee(self, text, sizeof text);
-    assert_non_null(strstr(text, "\"names\":[\"df\",\"x\"]"));
+    loss_notice_foresee(self, 1, "a limit", false);
+    assert_non_null(strstr(foreseen_for(self, A), "\"names\":[\"x\"]"));
+    /* B has got nothing, or believes that df comes back. */
+    assert_non_null(strstr(foreseen_for(self, B), "\"names\":[\"x\",\"df\"]"));
+    lose(self);
+    assert_string_equal(names_for(self, A), "x");
+    assert_string_equal(names_for(self, B), "x,df");
+}
+
+/* Two kernels end before a reader comes: it has lost the variables of both. */
+static void a_reader_gets_the_losses_that_it_missed(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
+
+    (void) state;
+    make_variable(self, "df");
+    make_variable(self, "model");
+    lose(self);
+    lose(self);
+    assert_string_equal(names_for(self, A), "df,model");
+    loss_notice_tell(self, A);
+    make_variable(self, "x");
+    lose(self);
+    make_variable(self, "model"); /* is not gone any more */
+    assert_string_equal(names_for(self, A), "x");
+    assert_string_equal(names_for(self, B), "x,df");
+    loss_notice_tell(self, A);
     loss_notice_tell(self, B);
-    foresee(self, text, sizeof text);
-    assert_non_null(strstr(text, "\"names\":[\"x\"]"));
+    lose(self);
+    assert_string_equal(names_for(self, A), "model");
+    assert_string_equal(names_for(self, B), "model");
+    /* A cell that fails by a loss, and could not bring the one before it. */
+    make_variable(self, "y");
+    loss_notice_foresee(self, 1, "a limit", false);
+    assert_non_null(
+        strstr(foreseen_for(self, A), "\"names\":[\"y\",\"model\"]"));
+    loss_notice_expect(self, A);
+    lose(self);
+    assert_false(loss_notice_is_due(self, A));
+    make_variable(self, "z");
+    lose(self);
+    assert_string_equal(names_for(self, A), "z");
+    /* B has missed one, and gets those before it again rather than too few. */
+    assert_string_equal(names_for(self, B), "z,df,x,model,y");
+}
+
+/* The next loss does not name twice what a revival has restored. */
+static void a_mended_loss_is_not_missed(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
+
+    (void) state;
+    make_variable(self, "df");
     (void) add_state(self, "gone", "{\"detail\":\"idle\"}");
+    (void) add_state(self, "reviving", "{}");
     (void) add_state(self, "ready", "{}");
-    json_auto_t *lost = written(self);
-    assert_int_equal(json_array_size(json_object_get(lost, "names")), 1);
+    make_variable(self, "df");
+    (void) add_state(self, "revived", "{\"variables\":{\"missing\":[]}}");
+    lose(self);
+    assert_string_equal(names_for(self, A), "df");
+    loss_notice_tell(self, A);
+    lose(self);
+    assert_string_equal(names_for(self, A), "");
+}
+
+/* More than are kept are counted. */
+static void counts_the_names_of_missed_losses(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
+    char name[20];
+
+    (void) state;
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 6000; i++) {
+            snprintf(name, sizeof name, "v%d_%d", round, i);
+            make_variable(self, name);
+        }
+        lose(self);
+    }
+    lose(self);
+    json_auto_t *loss = written(self);
+    size_t names = json_array_size(json_object_get(loss, "names"));
+    assert_int_equal(json_integer_value(json_object_get(loss, "more"))
+                         + (json_int_t) names,
+                     12000);
 }
 
 /* A reader that comes before the end of a revival gets what it finds. */
@@ -210,7 +307,7 @@ static void a_revival_mends_a_loss_that_was_due(void **state)
     (void) add(self, JOURNAL_REQUEST, "execute_request", "{}", "{}");
     assert_true(loss_notice_is_due(self, A));
     assert_true(loss_notice_is_reviving(self));
-    loss_notice_write(self, true, &text);
+    loss_notice_write(self, A, true, &text);
     buffer_text(&text, "");
     assert_non_null(
         strstr((char *) text.data, "\"names\":[\"df\"],\"reviving\":true}"));
@@ -265,6 +362,7 @@ static json_t *lose_many(loss_notice_t *self, size_t count, int size)
         cleanup_free char *name = mem_format("%0*zu", size, i);
         make_variable(self, name);
     }
+    loss_notice_tell(self, A); /* has those before */
     lose(self);
     return written(self);
 }
@@ -293,7 +391,7 @@ static void bounds_the_names(void **state)
     assert_in_range(fit, LOSS_NOTICE_NAMES_SIZE / 103 - 1,
                     LOSS_NOTICE_NAMES_SIZE / 103);
     assert_many(full, fit, 1000 - fit);
-    loss_notice_write(self, false, &text);
+    loss_notice_write(self, A, false, &text);
     assert_true(text.size < LOSS_NOTICE_NAMES_SIZE + 100);
 }
 
@@ -374,6 +472,9 @@ int main(void)
         cmocka_unit_test(says_what_was_lost),
         cmocka_unit_test(a_revival_may_restore_all),
         cmocka_unit_test(a_loss_after_a_broken_revival_has_its_own_names),
+        cmocka_unit_test(a_reader_gets_the_losses_that_it_missed),
+        cmocka_unit_test(a_mended_loss_is_not_missed),
+        cmocka_unit_test(counts_the_names_of_missed_losses),
         cmocka_unit_test(a_revival_mends_a_loss_that_was_due),
         cmocka_unit_test(as_many_readers_as_there_can_be_get_it_once),
         cmocka_unit_test(forgets_the_oldest_of_many_readers),
