@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from contextlib import suppress
 from typing import Any, Union
@@ -33,6 +34,8 @@ class Exit(ExitAutocall):  # type: ignore[misc]
         """
         if code and not isinstance(code, bool):
             raise SystemExit(code)
+        if threading.current_thread() is not threading.main_thread():
+            raise SystemExit  # threading is silent for this type alone
         raise Exited
 
 

@@ -335,6 +335,15 @@ def test_exit_that_is_caught_ends_no_cell(kernel):
     assert [e.content["text"] for e in events if e.kind == "STREAM"] == ["on\n"]
 
 
+def test_exit_in_a_thread_ends_the_thread(kernel):
+    events = kernel.run(
+        "import threading\nthread = threading.Thread(target=exit)\n"
+        "thread.start()\nthread.join()\nprint('on')"
+    )
+    assert events[-1].content["payload"] == []
+    assert [e.content["text"] for e in events if e.kind == "STREAM"] == ["on\n"]
+
+
 @pytest.mark.parametrize(
     ("code", "value"),
     [
