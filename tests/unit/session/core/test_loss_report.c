@@ -237,6 +237,35 @@ static void an_event_alone_says_who_has_it(void **state)
     assert_false(is_due(self));
 }
 
+/* A compaction has removed the event. */
+static void a_note_alone_says_who_has_it(void **state)
+{
+    session_t *self = *state;
+    cleanup_request request_t *request = reader_request();
+
+    make_variable(self);
+    lose(self);
+    loss_report_note(self, request);
+    fake_session_take_over(self);
+    assert_false(is_due(self));
+}
+
+static void a_reader_in_another_state_does_not_have_it(void **state)
+{
+    session_t *self = *state;
+    cleanup_request request_t *request = reader_request();
+    cleanup_free char *content = NULL;
+    char reader[LOSS_NOTICE_READER_SIZE];
+
+    make_variable(self);
+    lose(self);
+    assert_true(loss_notice_reader(request, reader));
+    content = mem_format("{\"reader\":\"%s\"}", reader);
+    fake_session_note(self, "file", 0, content);
+    fake_session_take_over(self);
+    assert_true(is_due(self));
+}
+
 static void a_member_of_that_name_elsewhere_is_no_loss(void **state)
 {
     session_t *self = *state;
@@ -270,6 +299,71 @@ static void a_cell_that_fails_by_it_has_the_loss(void **state)
     /* The next gateway finds the reply, too, should it find no more. */
     fake_session_take_over(self);
     assert_false(is_due(self));
+}
+
+/* The gateway was killed before the loss was in the journal. */
+static void a_reply_alone_says_who_has_it(void **state)
+{
+    session_t *self = *state;
+
+    make_variable(self);
+    cell(self, READER);
+    end_cause_set(&self->cause, END_REASON_SIGNAL, "it died");
+    replies_fail_for_end(self, UINT64_MAX);
+    assert_true(find(self, "execute_reply", "\"lost\"") > 0);
+    fake_session_take_over(self);
+    lose(self);
+    assert_false(is_due(self));
+}
+
+/* Returns the loss that requests up to that number will fail with. */
+static const char *foresee(session_t *self, uint64_t last, const char *ename)
+{
+    static buffer_t text;
+    bytes_t loss;
+
+    buffer_clear(&text);
+    loss_report_forget(self);
+    loss_report_foresee(self, last, ename);
+    loss = loss_notice_foreseen(self->losses);
+    buffer_append(&text, loss.bytes, loss.size);
+    buffer_text(&text, "");
+    return (const char *) text.data;
+}
+
+static void a_loss_is_foreseen_for_its_readers(void **state)
+{
+    session_t *self = *state;
+    uint64_t last;
+
+    make_variable(self);
+    end_cause_set(&self->cause, END_REASON_SIGNAL, "it died");
+    assert_string_equal(foresee(self, UINT64_MAX, "KernelDied"), "");
+    cell(self, "{}");
+    assert_string_equal(foresee(self, UINT64_MAX, "KernelDied"), "");
+    cell(self, READER); /* waits */
+    last = request_queue_first(self->requests)->number;
+    assert_string_equal(foresee(self, last - 1, "KernelDied"), "");
+    assert_non_null(strstr(foresee(self, last, "KernelDied"),
+                           "{\"cause\":\"it died, in cell 1\""));
+    assert_non_null(strstr(foresee(self, last, "KernelRestarted"),
+                           "{\"cause\":\"it died\""));
+    loss_report_forget(self);
+}
+
+static void an_answered_cell_is_no_reader(void **state)
+{
+    session_t *self = *state;
+    request_t *request;
+
+    make_variable(self);
+    end_cause_set(&self->cause, END_REASON_SIGNAL, "it died");
+    cell(self, READER);
+    assert_string_not_equal(foresee(self, 0, "KernelDied"), "");
+    request = request_queue_finish(self->requests);
+    request->is_answered = true;
+    request_queue_start(self->requests, &request);
+    assert_string_equal(foresee(self, 0, "KernelDied"), "");
 }
 
 /* The launch of a fresh kernel failed, and another one follows. */
@@ -423,8 +517,13 @@ int main(void)
         X(a_loss_that_was_not_sent_is_repeated),
         X(the_next_gateway_knows_who_has_it),
         X(an_event_alone_says_who_has_it),
+        X(a_note_alone_says_who_has_it),
+        X(a_reader_in_another_state_does_not_have_it),
         X(a_member_of_that_name_elsewhere_is_no_loss),
         X(a_cell_that_fails_by_it_has_the_loss),
+        X(a_reply_alone_says_who_has_it),
+        X(a_loss_is_foreseen_for_its_readers),
+        X(an_answered_cell_is_no_reader),
         X(the_end_of_a_kernel_that_was_not_ready_is_no_loss),
         X(a_loss_after_a_damage_says_that_names_are_not_known),
         X(a_loss_before_a_damage_has_no_names),
