@@ -173,6 +173,84 @@ static void says_how_it_ended(void **state)
     }
 }
 
+static void a_process_is_found_by_its_key(void **state)
+{
+    cleanup_processes processes_t *table = processes_new();
+    process_t *one = add(table), *two;
+
+    (void) state;
+    assert_null(processes_find_key(table, "a"));
+    add(table);
+    two = add(table);
+    one->key = mem_text("a");
+    two->key = mem_text("b");
+    assert_ptr_equal(processes_find_key(table, "a"), one);
+    assert_ptr_equal(processes_find_key(table, "b"), two);
+    assert_null(processes_find_key(table, "c"));
+}
+
+static bool is_read(const char *text)
+{
+    cleanup_processes processes_t *table = processes_new();
+    jspan_t object;
+    fault_t fault;
+
+    assert_int_equal(jspan_check(text, strlen(text), &object, &fault), 0);
+    return process_read(processes_add(table, 0), object);
+}
+
+static void other_objects_are_no_process(void **state)
+{
+    (void) state;
+    assert_true(is_read("{\"argv\":[],\"cwd\":\".\",\"who\":\"uid=1\"}"));
+    assert_false(is_read("{\"cwd\":\".\",\"who\":\"uid=1\"}"));
+    assert_false(is_read("{\"argv\":[],\"who\":\"uid=1\"}"));
+    assert_false(is_read("{\"argv\":[],\"cwd\":\".\"}"));
+}
+
+/* Writes a process that has ended so, and asserts which members say it. */
+static void assert_members(process_fate_t fate, uint64_t cpu_ms, bool has_end,
+                           bool has_cpu)
+{
+    cleanup_processes processes_t *table = processes_new();
+    process_t *process = add(table);
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    jspan_t object;
+    fault_t fault;
+
+    process->fate = fate;
+    process->cpu_ms = cpu_ms;
+    processes_end(table, process);
+    process_write(process, NULL, &text);
+    assert_int_equal(jspan_check(text.data, text.size, &object, &fault), 0);
+    assert_int_equal(jspan_is(jspan_member(object, "end"), JSPAN_STRING),
+                     has_end);
+    assert_int_equal(jspan_is(jspan_member(object, "cpu_ms"), JSPAN_NUMBER),
+                     has_cpu);
+}
+
+static void only_what_is_known_of_an_end_is_written(void **state)
+{
+    (void) state;
+    assert_members(PROCESS_BY_KEEPER, 0, true, true);
+    assert_members(PROCESS_BY_OUTPUT, 5, true, true);
+    assert_members(PROCESS_BY_MEMORY, 0, true, false);
+    assert_members(PROCESS_BY_MEMORY, 5, true, true);
+    assert_members(PROCESS_BY_KERNEL, 0, false, false);
+    assert_members(PROCESS_LOST, 0, false, false);
+}
+
+static void a_table_is_destroyed_once(void **state)
+{
+    processes_t *table = processes_new();
+
+    (void) state;
+    add(table);
+    processes_destroy(&table);
+    assert_null(table);
+    processes_destroy(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +261,10 @@ int main(void)
         cmocka_unit_test(the_oldest_that_has_ended_is_forgotten),
         cmocka_unit_test(an_end_forgets_no_other_process),
         cmocka_unit_test(says_how_it_ended),
+        cmocka_unit_test(a_process_is_found_by_its_key),
+        cmocka_unit_test(other_objects_are_no_process),
+        cmocka_unit_test(only_what_is_known_of_an_end_is_written),
+        cmocka_unit_test(a_table_is_destroyed_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
