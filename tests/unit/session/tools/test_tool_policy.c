@@ -4,6 +4,7 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <string.h>
 
 static char name[] = "lab";
 
@@ -82,6 +83,73 @@ static void one_that_is_not_permitted_refuses_the_offer(void **state)
         "(profile/lab/tools/allow)");
 }
 
+static void a_session_may_call_what_both_lists_have(void **state)
+{
+    static char first[] = "read", second[] = "write", own[] = "read, drop";
+    static char *allowed[] = {first, second, NULL};
+    profile_t profile = {.name = name, .tools = allowed};
+    session_spec_t spec = {.profile = &profile};
+
+    (void) state;
+    assert_true(tool_policy_permits(&spec, "read"));
+    assert_true(tool_policy_permits(&spec, "write"));
+    assert_false(tool_policy_permits(&spec, "drop"));
+    spec.asked.tools = own;
+    assert_true(tool_policy_permits(&spec, "read"));
+    assert_false(tool_policy_permits(&spec, "write"));
+    assert_false(tool_policy_permits(&spec, "drop"));
+}
+
+/* Asserts the sentence for a session with a list of its own, or the
+ * profile's. */
+static void assert_refusal(char *own, char **allowed, const char *expected)
+{
+    profile_t profile = {.name = name, .tools = allowed};
+    session_spec_t spec = {.profile = &profile, .asked.tools = own};
+    cleanup_free char *sentence = tool_policy_refusal(&spec);
+
+    assert_string_equal(sentence, expected);
+}
+
+static void a_refusal_names_what_may_be_called(void **state)
+{
+    static char first[] = "read", second[] = "write", own[] = "a, b.*";
+    static char none[] = "";
+    static char *allowed[] = {first, second, NULL}, *nothing[] = {NULL};
+    const char *without = "this session may call no host tool: it was created "
+                          "without any";
+
+    (void) state;
+    assert_refusal(own, allowed,
+                   "this session may not call it; it may call: a, b.*");
+    assert_refusal(NULL, allowed,
+                   "this session may not call it; it may call: read, write");
+    assert_refusal(none, allowed, without);
+    assert_refusal(NULL, nothing, without);
+    assert_refusal(NULL, NULL, without);
+}
+
+/* Asserts what a refusal has of a list whose first name is so long. */
+static void assert_shown(int length, const char *rest, const char *expected)
+{
+    cleanup_free char *own = mem_format("%0*d%s", length, 0, rest);
+    cleanup_free char *sentence =
+        mem_format("this session may not call it; it may call: %0*d%s", length,
+                   0, expected);
+
+    assert_refusal(own, NULL, sentence);
+}
+
+/* 1024 bytes of names are shown. */
+static void a_long_list_ends_at_a_name(void **state)
+{
+    (void) state;
+    assert_shown(1021, ", b", ", b");
+    assert_shown(1021, ", bc", ", and more");
+    assert_shown(1016, ", b, c, d", ", b, c, and more");
+    assert_shown(1024, ", b", ", and more");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -90,6 +158,9 @@ int main(void)
         cmocka_unit_test(a_listed_name_is_that_tool_alone),
         cmocka_unit_test(a_star_is_every_ending),
         cmocka_unit_test(one_that_is_not_permitted_refuses_the_offer),
+        cmocka_unit_test(a_session_may_call_what_both_lists_have),
+        cmocka_unit_test(a_refusal_names_what_may_be_called),
+        cmocka_unit_test(a_long_list_ends_at_a_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
