@@ -264,7 +264,9 @@ static void send_to_asker(publisher_t *self, channel_t channel, uint64_t seq,
         }
         return;
     }
-    for (size_t i = 0; i < count && i < WIRE_IDENTITIES_MAX; i++)
+    if (count > WIRE_IDENTITIES_MAX)
+        count = WIRE_IDENTITIES_MAX;
+    for (size_t i = 0; i < count; i++)
         identities[i] = message_identity(request->message, i);
     parts->identities = identities;
     parts->identity_count = count;

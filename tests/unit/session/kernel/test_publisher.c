@@ -254,6 +254,38 @@ static void a_client_gets_the_variables_on_request(void **state)
     request_destroy(&request);
 }
 
+static void count_record(void *arg, const journal_record_t *record)
+{
+    if (strcmp(record->type, "stream") == 0)
+        ++*(int *) arg;
+}
+
+static void a_listener_gets_what_is_journaled(void **state)
+{
+    session_t *self = *state;
+    publisher_event_t stream = event("stream");
+    fault_t fault;
+    int count = 0;
+
+    publisher_listen(self->publisher, count_record, &count);
+    assert_int_equal(publisher_event(self->publisher, &stream, &fault), 0);
+    assert_int_equal(count, 1);
+    fake_outside.is_journal_lost = true;
+    assert_int_equal(publisher_event(self->publisher, &stream, &fault),
+                     -ENOSPC);
+    assert_int_equal(count, 1);
+}
+
+static void a_publisher_is_destroyed_once(void **state)
+{
+    publisher_t *publisher = publisher_new(NULL, NULL, NULL, 1);
+
+    (void) state;
+    publisher_destroy(&publisher);
+    assert_null(publisher);
+    publisher_destroy(&publisher);
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, fake_session_begin, fake_session_end)
 
@@ -273,6 +305,8 @@ int main(void)
         TEST(a_new_subscriber_is_greeted),
         TEST(a_fresh_kernel_has_an_id_of_its_own),
         TEST(a_client_gets_the_variables_on_request),
+        TEST(a_listener_gets_what_is_journaled),
+        TEST(a_publisher_is_destroyed_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
