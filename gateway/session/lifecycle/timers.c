@@ -5,7 +5,7 @@
 #include "base/buffer.h"
 
 typedef struct {
-    timers_t *timers; /* that it belongs to */
+    timers_t *timers; /* that it belongs to; set when it is started */
     int id;           /* the loop's; 0: it does not run */
 } slot_t;
 
@@ -25,8 +25,6 @@ timers_t *timers_new(zloop_t *loop,
     self->loop = loop;
     self->handlers = handlers;
     self->arg = arg;
-    for (size_t i = 0; i < TIMER_COUNT; i++)
-        self->slots[i].timers = self;
     return self;
 }
 
@@ -65,6 +63,7 @@ void timers_start(timers_t *self, timer_name_t name, int64_t delay_ms)
     timers_stop(self, name);
     if (delay_ms < 1)
         delay_ms = 1;
+    slot->timers = self;
     slot->id = zloop_timer(self->loop, (size_t) delay_ms, 1, on_timer, slot);
 }
 

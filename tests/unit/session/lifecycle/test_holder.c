@@ -138,6 +138,39 @@ static void a_process_that_has_ended_is_not_watched(void **state)
     zloop_destroy(&loop);
 }
 
+/* Returns the descriptor that would be opened next. */
+static int next_fd(void)
+{
+    int fd = dup(STDERR_FILENO);
+
+    assert_true(fd >= 0);
+    close(fd);
+    return fd;
+}
+
+static void a_watch_leaves_no_descriptor(void **state)
+{
+    zloop_t *loop = make_loop();
+    holder_t *holder = holder_new(loop, on_end, NULL);
+    holder_id_t id = start_child();
+    const int fd = next_fd();
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(holder_watch(holder, &id, &fault), 0);
+    assert_true(next_fd() > fd);
+    holder_forget(holder);
+    assert_int_equal(next_fd(), fd);
+    assert_int_equal(holder_watch(holder, &id, &fault), 0);
+    zloop_destroy(&loop);
+    holder_destroy(&holder);
+    assert_null(holder);
+    assert_int_equal(next_fd(), fd);
+    holder_destroy(&holder);
+    kill_child(&id);
+    assert_int_equal(waitpid(id.pid, NULL, 0), id.pid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +178,7 @@ int main(void)
         cmocka_unit_test(a_session_without_a_process_is_never_over),
         cmocka_unit_test(a_forgotten_process_may_end),
         cmocka_unit_test(a_process_that_has_ended_is_not_watched),
+        cmocka_unit_test(a_watch_leaves_no_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,6 +77,20 @@ static void frees_the_members_of_each_kind(void **state)
     }
 }
 
+static void a_message_is_destroyed_once(void **state)
+{
+    session_command_t *command = session_command_new(SESSION_SHOW, 0);
+    session_report_t *report = session_report_new(SESSION_SPENT, 0);
+
+    (void) state;
+    session_command_destroy(&command);
+    session_report_destroy(&report);
+    assert_null(command);
+    assert_null(report);
+    session_command_destroy(&command);
+    session_report_destroy(&report);
+}
+
 static void copies_its_text(void **state)
 {
     char text[] = "why";
@@ -96,6 +110,7 @@ int main(void)
         cmocka_unit_test(closes_descriptors_that_were_not_taken),
         cmocka_unit_test(leaves_descriptors_that_were_taken),
         cmocka_unit_test(frees_the_members_of_each_kind),
+        cmocka_unit_test(a_message_is_destroyed_once),
         cmocka_unit_test(copies_its_text),
     };
 
