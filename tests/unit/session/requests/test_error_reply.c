@@ -1,6 +1,8 @@
 #include "gateway/session/requests/error_reply.h"
 #include "tests/lib/test.h"
 
+#include <string.h>
+
 static void writes_an_error_with_one_line_of_traceback(void **state)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
@@ -31,6 +33,31 @@ static void a_cells_reply_has_a_count(void **state)
                         "\"v\",\"traceback\":[\"E: v\"]}");
 }
 
+static void assert_version(const char *type, bool is_there)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    cleanup_free char *header =
+        mem_format("{\"msg_id\":\"m\",\"msg_type\":\"%s\"}", type);
+    cleanup_message message_t *message =
+        message_new(text_bytes(header), text_bytes("{}"), text_bytes("{}"),
+                    text_bytes("{}"));
+    const request_t request = {.message = message};
+
+    error_reply_write(&request, 4, "E", "v", &out);
+    assert_int_equal(strstr((const char *) out.data,
+                            ",\"protocol_version\":\"" MESSAGE_PROTOCOL_VERSION
+                            "\"}")
+                         != NULL,
+                     is_there);
+}
+
+static void only_a_kernels_description_has_a_version(void **state)
+{
+    (void) state;
+    assert_version("kernel_info_request", true);
+    assert_version("complete_request", false);
+}
+
 static void an_aborted_cell_is_no_error(void **state)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
@@ -46,6 +73,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_an_error_with_one_line_of_traceback),
         cmocka_unit_test(a_cells_reply_has_a_count),
+        cmocka_unit_test(only_a_kernels_description_has_a_version),
         cmocka_unit_test(an_aborted_cell_is_no_error),
     };
 
