@@ -113,6 +113,23 @@ static void code_waits_its_turn(void **state)
     download_fakes_leave(1);
 }
 
+/* It keeps its variables, but its thread takes no more messages. */
+static void a_session_that_is_drained_gets_no_answer(void **state)
+{
+    session_entry_t *entry =
+        session_table_find(download_fakes.parts->table, "aa1");
+    const session_entry_state_t before = entry->state;
+
+    (void) state;
+    download_fakes_call("aa1", 5, "{\"order\":\"add\",\"names\":[\"a\"]}");
+    (void) fake_said();
+    entry->state = SESSION_ENTRY_DRAINED;
+    download_fakes_answer(0, "{\"status\":\"error\",\"ename\":\"E\"}");
+    assert_string_equal(fake_said(), "");
+    entry->state = before;
+    download_fakes_leave(0);
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, download_fakes_begin,                \
                                     download_fakes_end)
@@ -124,6 +141,7 @@ int main(void)
         TEST(what_code_asks_is_refused),
         TEST(code_does_not_fill_the_queue),
         TEST(code_waits_its_turn),
+        TEST(a_session_that_is_drained_gets_no_answer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
