@@ -316,6 +316,26 @@ static void a_session_that_is_alive_is_not_revived(void **state)
     DID("iopub restarting; iopub starting; LAUNCH");
 }
 
+/* Its tombstone stays, with the first end. */
+static void a_revival_that_cannot_begin_changes_nothing(void **state)
+{
+    session_t *self = *state;
+    char *file = self->spec->connection_file;
+    char nowhere[] = "/nonexistent/kernel.json";
+
+    end(self);
+    fake_outside.is_journal_lost = true;
+    command(self, SESSION_REVIVE);
+    DID("GONE deleted");
+    fake_outside.is_journal_lost = false;
+    self->spec->connection_file = nowhere;
+    command(self, SESSION_REVIVE);
+    DID("GONE deleted");
+    self->spec->connection_file = file;
+    assert_true(session_state_is(self->state, PHASE_GONE));
+    assert_int_equal(journal_last_seq(self->journal), 0);
+}
+
 static void a_frontend_is_attached(void **state)
 {
     session_t *self = *state;
@@ -358,6 +378,7 @@ static void a_session_that_could_not_begin_reads_no_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_revival_that_cannot_begin_changes_nothing),
         TEST(a_frontend_is_attached),
         TEST(the_pipe_brings_commands),
         TEST(each_command_is_answered),
