@@ -104,6 +104,17 @@ static void a_failure_has_a_record(void **state)
     assert_string_equal(fake_said(), "");
 }
 
+static void an_invalid_request_is_refused(void **state)
+{
+    (void) state;
+    fetch("aa1", "https://b.example/x");
+    deeds_forget();
+    download_fakes_answer(0, ERROR("FetchInvalid"));
+    assert_non_null(strstr(deeds_take(), "audit fetch refused by uid=7"));
+    ANSWERED("FetchInvalid");
+    download_fakes_leave(0);
+}
+
 /* Two of a session run, four in all. */
 static void some_run_and_some_wait(void **state)
 {
@@ -332,6 +343,8 @@ static void code_asks(void **state)
     said = fake_said();
     assert_non_null(strstr(said, "aa1 NOTE"));
     assert_non_null(strstr(said, "aa1 TOOLS answer 5 {\"status\":\"ok\""));
+    assert_non_null(
+        strstr(fake_noted(), "\"fetched https://a.example/x -> x (4 bytes, "));
 }
 
 /* A client asks by itself. */
@@ -457,6 +470,7 @@ int main(void)
         FETCH_TEST(what_the_worker_gets),
         FETCH_TEST(what_was_recorded_is_pinned),
         FETCH_TEST(a_failure_has_a_record),
+        FETCH_TEST(an_invalid_request_is_refused),
         FETCH_TEST(some_run_and_some_wait),
         FETCH_TEST(a_url_is_fetched_once_at_a_time),
         FETCH_TEST(too_many_of_a_session_wait),
