@@ -320,13 +320,11 @@ static void a_reply_alone_says_who_has_it(void **state)
 static const char *foresee(session_t *self, uint64_t last, const char *ename)
 {
     static buffer_t text;
-    bytes_t loss;
 
     buffer_clear(&text);
     loss_report_forget(self);
     loss_report_foresee(self, last, ename);
-    loss = loss_notice_foreseen(self->losses);
-    buffer_append(&text, loss.bytes, loss.size);
+    loss_notice_write_foreseen(self->losses, "", &text);
     buffer_text(&text, "");
     return (const char *) text.data;
 }
