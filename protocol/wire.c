@@ -304,18 +304,29 @@ static size_t sum(const bytes_t *frames, size_t count)
     return size;
 }
 
+/* Returns the weight of a whole message. */
+static size_t weigh(const wire_parts_t *parts, size_t content_size)
+{
+    return HEAD_WEIGHT + content_size + parts->header.size + parts->parent.size
+           + parts->metadata.size + sum(parts->buffers, parts->buffer_count);
+}
+
 /* Sends the content. Its frame carries the weight of the whole message: libzmq
  * frees all frames of a message at almost the same time. */
 static int send_content(void *zmq_socket, const wire_parts_t *parts,
                         bytes_t content, int more)
 {
-    if (parts->backlog == NULL)
+    bool is_shared = parts->shared_p && parts->content.size;
+    cleanup_zmq_parcel zmq_parcel_t *own = NULL;
+    zmq_parcel_t *parcel;
+
+    if (!is_shared && !parts->backlog)
         return send_frame(zmq_socket, content, more);
-    size_t weight = HEAD_WEIGHT + content.size + parts->header.size
-                    + parts->parent.size + parts->metadata.size
-                    + sum(parts->buffers, parts->buffer_count);
-    return zmq_backlog_send(parts->backlog, zmq_socket, content.bytes,
-                            content.size, weight, ZMQ_DONTWAIT | more);
+    parcel = zmq_parcel_share(is_shared ? parts->shared_p : &own, content);
+    if (!parts->backlog)
+        return zmq_parcel_send(parcel, zmq_socket, ZMQ_DONTWAIT | more);
+    return zmq_backlog_send(parts->backlog, parcel, zmq_socket,
+                            weigh(parts, content.size), ZMQ_DONTWAIT | more);
 }
 
 /* The frames from the delimiter to the content; the signature is made once. */

@@ -51,7 +51,9 @@ typedef struct {
     bytes_t header, parent, metadata, content; /* size 0 means "{}" */
     const bytes_t *buffers;
     size_t buffer_count;
-    zmq_backlog_t *backlog; /* counts it until libzmq frees it; or NULL */
+    zmq_parcel_t **shared_p; /* the caller's: the content, for all receivers of
+                                these parts (zmq_parcel_share); or NULL */
+    zmq_backlog_t *backlog;  /* counts it until libzmq frees it; or NULL */
 } wire_parts_t;
 int wire_send(void *zmq_socket, const wire_parts_t *parts,
               const secret_t *secret);

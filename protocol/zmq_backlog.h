@@ -5,21 +5,24 @@
 #define HEARTH_PROTOCOL_ZMQ_BACKLOG_H
 
 #include "base/cleanup.h"
+#include "protocol/zmq_parcel.h"
 
 #include <stddef.h>
 
 typedef struct zmq_backlog zmq_backlog_t;
 
+/* Returns a counter, which is the caller's. */
 zmq_backlog_t *zmq_backlog_new(void);
-/* Frees the counter. libzmq's own thread later frees what is still held. */
+/* Ends the caller's part. The counter is freed with the last message that it
+ * counts, in libzmq's own thread. */
 void zmq_backlog_destroy(zmq_backlog_t **self_p);
 
 /* Returns the weight of the messages that are held now. */
 size_t zmq_backlog_weight(const zmq_backlog_t *self);
 
-/* Sends a copy of `bytes` by zmq_send and counts `weight` until libzmq frees
- * it. Returns 0 or -errno. */
-int zmq_backlog_send(zmq_backlog_t *self, void *zmq_socket, const void *bytes,
-                     size_t size, size_t weight, int flags);
+/* Sends the parcel, which stays the caller's, as a frame, and counts `weight`,
+ * at least 1, until libzmq frees it. Returns 0 or -errno. */
+int zmq_backlog_send(zmq_backlog_t *self, zmq_parcel_t *parcel,
+                     void *zmq_socket, size_t weight, int flags);
 
 #endif

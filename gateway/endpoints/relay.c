@@ -137,14 +137,16 @@ static void pass_on(endpoint_t *self, const frontend_event_t *event,
         endpoint_note(self);
 }
 
-void relay_on_event(endpoint_t *self, const frontend_event_t *event)
+void relay_on_event(endpoint_t *self, const frontend_event_t *event,
+                    zmq_parcel_t **shared_p)
 {
     const wire_parts_t parts = {.header = event->header,
                                 .parent = event->parent,
                                 .metadata = event->metadata,
                                 .content = event->content,
                                 .buffers = event->buffers,
-                                .buffer_count = event->buffer_count};
+                                .buffer_count = event->buffer_count,
+                                .shared_p = shared_p};
 
     /* An endpoint that is not open yet may still get the answers to requests
      * from before a restart. */

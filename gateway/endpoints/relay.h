@@ -11,8 +11,10 @@
 void relay_listen(endpoint_t *self);
 /* Takes requests from now on. */
 void relay_begin(endpoint_t *self);
-/* Passes an event of the session on, unless it waits in the journal. */
-void relay_on_event(endpoint_t *self, const frontend_event_t *event);
+/* Passes an event of the session on, unless it waits in the journal. The
+ * endpoints of the session share its content (wire_parts_t). */
+void relay_on_event(endpoint_t *self, const frontend_event_t *event,
+                    zmq_parcel_t **shared_p);
 /* Disconnects peers that take nothing for too long. Called once a second. */
 void relay_on_tick(endpoint_t *self, int64_t now_ms);
 

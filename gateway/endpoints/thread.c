@@ -104,9 +104,11 @@ static void on_bye(endpoint_actor_t *self, endpoint_target_t *target,
 static void on_message(endpoint_actor_t *self, endpoint_target_t *target,
                        const frontend_event_t *event)
 {
+    cleanup_zmq_parcel zmq_parcel_t *parcel = NULL;
+
     for (endpoint_t *at = endpoint_table_first(self->table); at; at = at->next)
         if (at->target == target)
-            relay_on_event(at, event);
+            relay_on_event(at, event, &parcel);
     if (event->seq > target->seq)
         target->seq = event->seq;
 }

@@ -129,7 +129,16 @@ bool frontends_are_there(const frontends_t *self)
     return self->links != NULL;
 }
 
-/* Sends frames; a frontend that has gone is no error. */
+/* Returns true if a frame was sent; `error` is libzmq's if not. A frontend that
+ * has gone is no error. */
+static bool is_sent(const link_t *link, int error)
+{
+    if (error)
+        log_debug("front=%s not sent: %s", link->frontend, zmq_strerror(error));
+    return !error;
+}
+
+/* Sends frames. */
 static bool send_frames(link_t *link, const bytes_t *frames, size_t count,
                         bool more)
 {
@@ -139,11 +148,8 @@ static bool send_frames(link_t *link, const bytes_t *frames, size_t count,
 
         if (zmq_send(zsock_resolve(link->socket), bytes, frames[i].size,
                      flags | ZMQ_DONTWAIT)
-            < 0) {
-            log_debug("front=%s not sent: %s", link->frontend,
-                      zmq_strerror(zmq_errno()));
-            return false;
-        }
+            < 0)
+            return is_sent(link, zmq_errno());
     }
     return true;
 }
@@ -173,6 +179,20 @@ void frontends_greet(frontends_t *self, const char *frontend, uint64_t seq,
         greet(link, seq, json);
 }
 
+/* Sends the content as the parcel of all receivers, if they share one. */
+static bool send_content(link_t *link, const wire_parts_t *parts)
+{
+    bool has_buffers = parts->buffer_count > 0;
+    zmq_parcel_t *parcel;
+
+    if (!parts->shared_p || !parts->content.size)
+        return send_frames(link, &parts->content, 1, has_buffers);
+    parcel = zmq_parcel_share(parts->shared_p, parts->content);
+    return is_sent(
+        link, -zmq_parcel_send(parcel, zsock_resolve(link->socket),
+                               ZMQ_DONTWAIT | (has_buffers ? ZMQ_SNDMORE : 0)));
+}
+
 static void send_event(link_t *link, uint64_t seq, channel_t channel,
                        bytes_t client, uint64_t request,
                        const wire_parts_t *parts)
@@ -182,14 +202,15 @@ static void send_event(link_t *link, uint64_t seq, channel_t channel,
                           .seq = seq,
                           .request = request};
     const bytes_t frames[] = {
-        attach_head_bytes(&head), client,         parts->header, parts->parent,
-        parts->metadata,          parts->content,
+        attach_head_bytes(&head), client, parts->header, parts->parent,
+        parts->metadata,
     };
     size_t count = sizeof frames / sizeof *frames;
 
-    if (send_frames(link, frames, count, parts->buffer_count > 0))
+    if (send_frames(link, frames, count, true) && send_content(link, parts))
         send_frames(link, parts->buffers, parts->buffer_count, false);
     link->sent += frontend_weight(frames, count)
+                  + frontend_weight(&parts->content, 1)
                   + frontend_weight(parts->buffers, parts->buffer_count);
 }
 

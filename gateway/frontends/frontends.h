@@ -36,7 +36,8 @@ bool frontends_are_there(const frontends_t *self);
  * journal. */
 void frontends_greet(frontends_t *self, const char *frontend, uint64_t seq,
                      const char *json);
-/* Sends to all clients, as iopub does; `seq` 0: not in the journal. */
+/* Sends to all clients, as iopub does; `seq` 0: not in the journal. Frontends
+ * get the content as the parcel of `parts->shared_p`, if that is not NULL. */
 void frontends_publish(frontends_t *self, uint64_t seq, uint64_t request,
                        const wire_parts_t *parts);
 /* The client that sent a request, and which request it was. All lent. */

@@ -128,11 +128,14 @@ void publisher_topic(const char *type, const char *kernel_session,
 static void publish(publisher_t *self, const char *type, uint64_t seq,
                     uint64_t request, const wire_parts_t *parts)
 {
+    cleanup_zmq_parcel zmq_parcel_t *parcel = NULL;
+    wire_parts_t shared = *parts;
     char topic[IOPUB_TOPIC_SIZE];
 
+    shared.shared_p = &parcel;
     publisher_topic(type, self->session, parts->content, topic);
-    channels_publish(self->channels, topic, parts);
-    frontends_publish(self->frontends, seq, request, parts);
+    channels_publish(self->channels, topic, &shared);
+    frontends_publish(self->frontends, seq, request, &shared);
 }
 
 static void broadcast(publisher_t *self, const char *type, uint64_t request,

@@ -305,6 +305,36 @@ static void publishes_to_all_frontends(void **state)
     assert_false(frontend_is_attached(house->frontend, "s-1"));
 }
 
+/* Shows that the content is the copy that others get, too. */
+static void shares_a_content_with_other_receivers(void **state)
+{
+    house_t *house = *state;
+    cleanup_zmq_parcel zmq_parcel_t *parcel = NULL;
+    const bytes_t buffer = text_bytes("one");
+    wire_parts_t parts = {
+        .header = text_bytes("{}"),
+        .content = text_bytes("{\"text\":\"longer than a frame of its own\"}"),
+        .buffers = &buffer,
+        .shared_p = &parcel};
+    const void *first;
+    frontend_event_t event;
+
+    attach(house);
+    frontends_publish(house->viewers, 43, 9, &parts);
+    expect(house, FRONTEND_EVENT, &event);
+    first = event.content.bytes;
+    assert_int_equal(event.content.size, parts.content.size);
+    parts.buffer_count = 1;
+    frontends_publish(house->viewers, 44, 9, &parts);
+    expect(house, FRONTEND_EVENT, &event);
+    assert_int_equal(event.buffer_count, 1);
+    assert_ptr_equal(event.content.bytes, first);
+    parts.content.size = 0; /* there is none: no parcel of another's */
+    frontends_publish(house->viewers, 45, 9, &parts);
+    expect(house, FRONTEND_EVENT, &event);
+    assert_int_equal(event.content.size, 0);
+}
+
 /* The socket is closed right after BYE, which arrives all the same. */
 static void says_bye_before_it_goes(void **state)
 {
@@ -478,6 +508,7 @@ int main(void)
         test(carries_a_request_and_its_answer),
         test(refuses_invalid_messages),
         test(publishes_to_all_frontends),
+        test(shares_a_content_with_other_receivers),
         test(says_bye_before_it_goes),
         test(reports_an_unknown_session),
         test(reports_a_session_that_is_kept),

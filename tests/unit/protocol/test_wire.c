@@ -1,3 +1,4 @@
+#include "protocol/czmq_cleanup.h"
 #include "protocol/limits.h"
 #include "protocol/wire.h"
 #include "tests/lib/test.h"
@@ -452,6 +453,59 @@ static void publishes_what_subscribers_can_verify(void **state)
     zsock_destroy(&xpub);
 }
 
+/* Returns the content's frame of a message that came without a topic. */
+static zframe_t *receive_content(zsock_t *sub)
+{
+    cleanup_zmsg zmsg_t *frames = zmsg_recv(sub);
+    zframe_t *frame = NULL;
+
+    for (int i = 0; i < 6; i++) {
+        zframe_destroy(&frame);
+        frame = zmsg_pop(frames);
+    }
+    return frame;
+}
+
+static void receivers_share_one_copy_of_the_content(void **state)
+{
+    static const char *const names[] = {"inproc://share-0", "inproc://share-1"};
+    zsock_t *xpubs[2], *subs[2];
+    zframe_t *contents[2];
+    cleanup_zmq_parcel zmq_parcel_t *parcel = NULL;
+    wire_parts_t parts = {
+        .header = text_bytes(HEADER),
+        .content = text_bytes("{\"text\":\"longer than a frame of its own\"}"),
+        .shared_p = &parcel};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        xpubs[i] = zsock_new(ZMQ_XPUB);
+        subs[i] = zsock_new(ZMQ_SUB);
+        zsock_bind(xpubs[i], "%s", names[i]);
+        assert_int_equal(
+            wire_publish(zsock_resolve(xpubs[i]), (bytes_t){0}, &parts, secret),
+            0);
+        zsock_set_subscribe(subs[i], "");
+        zsock_connect(subs[i], "%s", names[i]);
+        zmsg_destroy(&(zmsg_t *){zmsg_recv(xpubs[i])});
+    }
+    assert_null(parcel); /* no receiver, no copy */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            wire_publish(zsock_resolve(xpubs[i]), (bytes_t){0}, &parts, secret),
+            0);
+        contents[i] = receive_content(subs[i]);
+        assert_true(zframe_size(contents[i]) == parts.content.size);
+    }
+    assert_ptr_equal(zframe_data(contents[0]), zframe_data(contents[1]));
+    assert_true(zmq_parcel_is_held(parcel));
+    for (int i = 0; i < 2; i++) {
+        zframe_destroy(&contents[i]);
+        zsock_destroy(&subs[i]);
+        zsock_destroy(&xpubs[i]);
+    }
+}
+
 static void says_that_the_peer_is_full_and_sends_only_wholes(void **state)
 {
     (void) state;
@@ -508,6 +562,7 @@ int main(void)
         cmocka_unit_test(sends_the_encoded_frames),
         cmocka_unit_test(reports_a_gone_peer_and_continues),
         cmocka_unit_test(publishes_what_subscribers_can_verify),
+        cmocka_unit_test(receivers_share_one_copy_of_the_content),
         cmocka_unit_test(says_that_the_peer_is_full_and_sends_only_wholes),
     };
     return cmocka_run_group_tests(tests, make_keys, destroy_keys);

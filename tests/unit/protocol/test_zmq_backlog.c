@@ -57,6 +57,14 @@ static void take(sockets_t *sockets, const char *wanted)
 /* Longer than what libzmq keeps inside of a message. */
 static const char text[] = "a message of more than thirty-three bytes, sent";
 
+static int send_text(zmq_backlog_t *backlog, void *socket, const char *bytes,
+                     size_t weight, int flags)
+{
+    cleanup_zmq_parcel zmq_parcel_t *parcel = zmq_parcel_new(text_bytes(bytes));
+
+    return zmq_backlog_send(backlog, parcel, socket, weight, flags);
+}
+
 static void counts_bytes_until_they_are_taken(void **state)
 {
     sockets_t sockets = sockets_new();
@@ -64,9 +72,7 @@ static void counts_bytes_until_they_are_taken(void **state)
 
     (void) state;
     for (int i = 0; i < 3; i++)
-        assert_int_equal(
-            zmq_backlog_send(backlog, sockets.from, text, strlen(text), 100, 0),
-            0);
+        assert_int_equal(send_text(backlog, sockets.from, text, 100, 0), 0);
     assert_int_equal(zmq_backlog_weight(backlog), 300);
     for (int i = 0; i < 3; i++)
         take(&sockets, text);
@@ -77,19 +83,37 @@ static void counts_bytes_until_they_are_taken(void **state)
     sockets_end(&sockets);
 }
 
-static void sends_a_copy_and_an_empty_message(void **state)
+/* One parcel for the receivers of two counters. */
+static void counts_each_frame_of_a_shared_parcel(void **state)
+{
+    sockets_t sockets = sockets_new();
+    zmq_backlog_t *backlogs[2] = {zmq_backlog_new(), zmq_backlog_new()};
+    zmq_parcel_t *parcel = zmq_parcel_new(text_bytes(text));
+
+    (void) state;
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(zmq_backlog_send(backlogs[i], parcel, sockets.from,
+                                          i + 1, i == 0 ? ZMQ_SNDMORE : 0),
+                         0);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(zmq_backlog_weight(backlogs[i]), i + 1);
+    zmq_parcel_destroy(&parcel);
+    for (int i = 0; i < 2; i++)
+        take(&sockets, text);
+    for (size_t i = 0; i < 2; i++) {
+        await_weight(backlogs[i], 0);
+        zmq_backlog_destroy(&backlogs[i]);
+    }
+    sockets_end(&sockets);
+}
+
+static void sends_an_empty_message(void **state)
 {
     sockets_t sockets = sockets_new();
     zmq_backlog_t *backlog = zmq_backlog_new();
-    char own[] = "mine until it was sent";
 
     (void) state;
-    assert_int_equal(zmq_backlog_send(backlog, sockets.from, own, strlen(own),
-                                      1, ZMQ_SNDMORE),
-                     0);
-    memset(own, 'x', sizeof own);
-    assert_int_equal(zmq_backlog_send(backlog, sockets.from, NULL, 0, 1, 0), 0);
-    take(&sockets, "mine until it was sent");
+    assert_int_equal(send_text(backlog, sockets.from, "", 1, 0), 0);
     take(&sockets, "");
     await_weight(backlog, 0);
     zmq_backlog_destroy(&backlog);
@@ -103,9 +127,8 @@ static void does_not_count_refused_messages(void **state)
     zmq_backlog_t *backlog = zmq_backlog_new();
 
     (void) state;
-    assert_int_equal(
-        zmq_backlog_send(backlog, alone, text, strlen(text), 100, ZMQ_DONTWAIT),
-        -EAGAIN);
+    assert_int_equal(send_text(backlog, alone, text, 100, ZMQ_DONTWAIT),
+                     -EAGAIN);
     assert_int_equal(zmq_backlog_weight(backlog), 0);
     zmq_backlog_destroy(&backlog);
     zmq_close(alone);
@@ -119,8 +142,7 @@ static void may_be_destroyed_before_its_messages(void **state)
     zmq_backlog_t *backlog = zmq_backlog_new();
 
     (void) state;
-    assert_int_equal(
-        zmq_backlog_send(backlog, sockets.from, text, strlen(text), 100, 0), 0);
+    assert_int_equal(send_text(backlog, sockets.from, text, 100, 0), 0);
     zmq_backlog_destroy(&backlog);
     take(&sockets, text);
     sockets_end(&sockets);
@@ -130,7 +152,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_bytes_until_they_are_taken),
-        cmocka_unit_test(sends_a_copy_and_an_empty_message),
+        cmocka_unit_test(counts_each_frame_of_a_shared_parcel),
+        cmocka_unit_test(sends_an_empty_message),
         cmocka_unit_test(does_not_count_refused_messages),
         cmocka_unit_test(may_be_destroyed_before_its_messages),
     };

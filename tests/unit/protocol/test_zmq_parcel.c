@@ -2,6 +2,7 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 #include <zmq.h>
@@ -90,6 +91,82 @@ static void may_be_destroyed_before_its_frames(void **state)
     sockets_end(&sockets);
 }
 
+typedef struct {
+    atomic_size_t count, weight;
+} freed_t;
+
+static void on_freed(void *arg, size_t weight)
+{
+    freed_t *freed = arg;
+
+    atomic_fetch_add(&freed->weight, weight);
+    atomic_fetch_add(&freed->count, 1);
+}
+
+static void await_freed(freed_t *freed, size_t count)
+{
+    struct timespec pause = {0, 1000000};
+
+    for (int i = 0; i < DEADLINE_MS && atomic_load(&freed->count) < count; i++)
+        nanosleep(&pause, NULL);
+    assert_int_equal(atomic_load(&freed->count), count);
+}
+
+/* The parcel outlives its owner, and each frame has its own receipt. */
+static void reports_each_frame_once_when_it_was_taken(void **state)
+{
+    sockets_t sockets = sockets_new();
+    zmq_parcel_t *parcel = zmq_parcel_new(text_bytes(text));
+    freed_t freed = {0};
+    zmq_parcel_receipt_t receipts[] = {{on_freed, &freed, 1},
+                                       {on_freed, &freed, 20}};
+
+    (void) state;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            zmq_parcel_send_counted(parcel, sockets.from[i], 0, &receipts[i]),
+            0);
+    memset(receipts, 0, sizeof receipts);
+    zmq_parcel_destroy(&parcel);
+    take(sockets.to[1]);
+    await_freed(&freed, 1);
+    assert_int_equal(atomic_load(&freed.weight), 20);
+    take(sockets.to[0]);
+    await_freed(&freed, 2);
+    assert_int_equal(atomic_load(&freed.weight), 21);
+    sockets_end(&sockets);
+    assert_int_equal(atomic_load(&freed.count), 2);
+}
+
+static void reports_what_was_refused_at_once(void **state)
+{
+    void *context = zmq_ctx_new();
+    void *alone = zmq_socket(context, ZMQ_PAIR);
+    zmq_parcel_t *parcel = zmq_parcel_new((bytes_t){0});
+    freed_t freed = {0};
+    const zmq_parcel_receipt_t receipt = {on_freed, &freed, 3};
+
+    (void) state;
+    assert_int_equal(
+        zmq_parcel_send_counted(parcel, alone, ZMQ_DONTWAIT, &receipt),
+        -EAGAIN);
+    assert_int_equal(atomic_load(&freed.weight), 3);
+    assert_false(zmq_parcel_is_held(parcel));
+    zmq_parcel_destroy(&parcel);
+    zmq_close(alone);
+    zmq_ctx_term(context);
+}
+
+static void is_made_once_for_all_who_share_it(void **state)
+{
+    cleanup_zmq_parcel zmq_parcel_t *shared = NULL;
+    zmq_parcel_t *first = zmq_parcel_share(&shared, text_bytes(text));
+
+    (void) state;
+    assert_ptr_equal(first, shared);
+    assert_ptr_equal(zmq_parcel_share(&shared, text_bytes("other")), first);
+}
+
 static void is_not_held_by_what_was_refused(void **state)
 {
     void *context = zmq_ctx_new();
@@ -109,6 +186,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_held_until_both_have_taken_it),
         cmocka_unit_test(may_be_destroyed_before_its_frames),
+        cmocka_unit_test(reports_each_frame_once_when_it_was_taken),
+        cmocka_unit_test(reports_what_was_refused_at_once),
+        cmocka_unit_test(is_made_once_for_all_who_share_it),
         cmocka_unit_test(is_not_held_by_what_was_refused),
     };
 
