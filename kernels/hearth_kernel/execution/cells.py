@@ -25,8 +25,7 @@ from hearth_kernel.execution.state import Content, State
 from hearth_kernel.execution.tidying import Tidying
 from hearth_kernel.messaging import outlet
 from hearth_kernel.packages import added
-from hearth_kernel.shell import compact, policy
-from hearth_kernel.shell.exits import Exited
+from hearth_kernel.shell import compact, exits, policy
 from hearth_kernel.shell.interactive import describe_error
 
 Rest = Coroutine[Any, Any, Any]
@@ -186,13 +185,17 @@ class Cells:
         self.shell.showtraceback((type(error), error, error.__traceback__))
         self.stray = error
 
-    def fault(self) -> Optional[Content]:
-        """Return the error of the cell, None without one."""
-        result, shell = self.result, self.shell
-        error = self.stray
+    def error(self) -> Optional[BaseException]:
+        """Return what has ended the cell's code early, None without one."""
+        result, error = self.result, self.stray
         if result is not None and error is None:
             error = result.error_before_exec or result.error_in_exec
-        if error is None or type(error) is Exited:
+        return error
+
+    def fault(self) -> Optional[Content]:
+        """Return the error of the cell, None without one."""
+        shell, error = self.shell, self.error()
+        if error is None or type(error) is exits.Exited:
             return shell.display_fault
         if shell.shown is not None:
             return shell.shown
@@ -202,6 +205,8 @@ class Cells:
     def end(self) -> None:
         """Reply."""
         shell = self.shell
+        if _link.is_child():
+            exits.end_child(self.error())
         shell.is_executing = False
         fault = self.fault()
         self.stray = None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+import traceback
 import warnings
 from contextlib import suppress
-from typing import Any, Union
+from typing import Any, NoReturn, Optional, Union
 
-from IPython.core import interactiveshell
 from IPython.core.autocall import ExitAutocall
+
+from hearth_kernel import _link
 
 STAYS = (
     "The session goes on, and its variables are kept. A client restarts or "
@@ -48,19 +51,40 @@ def ask(shell: Any) -> None:
 
 def end(shell: Any) -> None:
     """Be the end of a cell that has called exit()."""
+    if _link.is_child():
+        return  # only that process ends
     ask(shell)
     with suppress(Exception):  # the session's stream may do anything
         print("exit() has ended this cell.", STAYS, file=sys.stderr)
 
 
-def _warn(message: Any, *arguments: Any, **options: Any) -> None:
-    if isinstance(message, str) and message.startswith("To exit: use"):
-        return
-    options["stacklevel"] = options.get("stacklevel", 1) + 1
-    warnings.warn(message, *arguments, **options)
+def spare_advice() -> None:
+    """Leave out what IPython says next, which is for its terminal.
+
+    The filter goes before those that the session's code has set since.
+    """
+    warnings.filterwarnings("ignore", message="To exit: use")
 
 
-def install() -> None:
-    """Leave out IPython's advice, which is for its terminal."""
-    if hasattr(interactiveshell, "warn"):
-        interactiveshell.warn = _warn
+def end_child(error: Optional[BaseException]) -> NoReturn:
+    """End a process that a cell has forked, as a program ends that is over.
+
+    It has come to the end of the cell's code, or to `error`.
+    """
+    status = 0
+    with suppress(BaseException):
+        if isinstance(error, SystemExit):
+            code = error.code or 0
+            status = code if isinstance(code, int) else 1
+            if not isinstance(code, int):
+                print(code, file=sys.stderr)
+        elif error is not None:
+            status = 1
+            traceback.print_exception(error)
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(BaseException):
+            stream.flush()
+    os._exit(status & 0xFF)

@@ -300,7 +300,6 @@ class ZMQInteractiveShell(commands.CommandShell):
         """The last part of the shell to be made."""
         super().init_payload()
         compact.install(self)
-        exits.install()
         self.shortcuts = Shortcuts(self)
         traits.settle(self.displayhook, "shell")
         traits.settle(self.display_trap, "hook")
@@ -391,6 +390,8 @@ class ZMQInteractiveShell(commands.CommandShell):
         with (
             self.kernel.interrupts.yielding() if self.kernel else nullcontext()
         ):
+            if isinstance(error, SystemExit):
+                exits.spare_advice()
             if kind is exits.Exited:
                 exits.end(self)
             elif kind in (PackagesError, FetchError) and error is not None:

@@ -95,3 +95,47 @@ def test_a_cell_that_forks_beside_a_thread_is_alone_in_the_child(kernel):
     )
     events = kernel.run("[os.read(ours, 9), held.set()]")
     assert events[0].content["data"]["text/plain"] == "[b'1', None]"
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        ("pass", 0, ""),
+        ("exit()", 0, ""),
+        ("exit(3)", 3, ""),
+        ("import sys; sys.exit('no data')", 1, "no data\\n"),
+        ("1 / 0", 1, "ZeroDivisionError: division by zero\\n"),
+        ("import asyncio; await asyncio.sleep(0); exit(4)", 4, ""),
+    ],
+)
+def test_a_forked_process_ends_with_its_cell(kernel, code, status, said):
+    kernel.run(
+        "import os\n"
+        "ours, theirs = os.pipe()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    os.dup2(theirs, 2)\n"
+        f"    {code}\n"
+        "os.close(theirs)"
+    )
+    ended = "os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])"
+    assert kernel.value(ended) == str(status)
+    text = kernel.value("open(ours).read()")
+    assert text.endswith(said + "'") if said else text == "''"
+
+
+def test_a_forked_process_waits_for_its_threads(kernel):
+    kernel.run(
+        "import os, threading\n"
+        "ours, theirs = os.pipe()\n"
+        "go, gone = os.pipe()\n"
+        "def late():\n"
+        "    os.read(go, 1)\n"
+        "    os.write(theirs, b'done')\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    threading.Thread(target=late).start()"
+    )
+    assert kernel.value("os.write(gone, b'x')") == "1"
+    assert kernel.value("os.read(ours, 9)") == "b'done'"
+    assert kernel.value("os.waitpid(child, 0)[1]") == "0"
