@@ -98,7 +98,7 @@ static int end(void **state)
 
 static void follow(bool is_sse)
 {
-    exchange->request.query = json_pack("{s:s}", "follow", "1");
+    json_object_set_new(exchange->request.query, "follow", json_string("1"));
     if (is_sse)
         exchange->request.headers[HEADER_ACCEPT] =
             mem_text("text/event-stream");
