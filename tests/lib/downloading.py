@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Callable, Iterator
 
 import pytest
+from depth import deep
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = os.environ.get("HEARTH_PYTHON_PATH") or os.environ.get(
@@ -29,7 +30,9 @@ SOON = 20  # well below the time of a pid 1 without a gateway
 # The only authority that workers trust; it signs nothing. They would read the
 # 140 of a machine at each start, which takes a fifth of their time.
 AUTHORITY = Path(__file__).with_name("authority.pem")
-KINDS = ["mapper", "root", "user"] if os.geteuid() == 0 else ["user"]
+KINDS = (
+    ["mapper", deep("root"), deep("user")] if os.geteuid() == 0 else ["user"]
+)
 USER = 64320  # the zygotes', where the tests run as root
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",

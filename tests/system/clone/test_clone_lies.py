@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from cloning import Folder
+from depth import spread
 from git_server import GitServer, Repository, say
 
 REFS = "application/x-git-upload-pack-advertisement"
@@ -269,19 +270,21 @@ def test_many_refs(folder: Folder, made: Repository) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        ".git/config",
-        "sub/.git/config",
-        ".GIT/config",
-        ".g\u200cit/config",
-        "git~1/config",
-        ".git. /config",
-        ".git\\config",
-        ".git",
-        "..",
-        "sub/../../a",
-        ".",
-    ],
+    spread(
+        [
+            ".git/config",
+            "sub/.git/config",
+            ".GIT/config",
+            ".g\u200cit/config",
+            "git~1/config",
+            ".git. /config",
+            ".git\\config",
+            ".git",
+            "..",
+            "sub/../../a",
+            ".",
+        ]
+    ),
 )
 def test_names_that_git_takes_for_its_own(
     folder: Folder, server: GitServer, name: str

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from cloning import Folder
+from depth import spread
 from git_server import GitServer, Repository, git
 
 KEPT = {
@@ -132,34 +133,36 @@ def test_bits_of_a_mode_do_not_pass(folder: Folder, made: Repository) -> None:
 
 @pytest.mark.parametrize(
     "script",
-    [
-        "os.mkfifo('tree/x')",
-        "s = socket.socket(socket.AF_UNIX); s.bind('tree/x')",
-        "os.link('tree/a', 'tree/x')",
-        "os.link(pack + packs[0], 'tree/x')",
-        "os.rename('tree', 'x'); os.symlink('/etc', 'tree')",
-        "os.rename('tree', 'x'); os.symlink('{victim}', 'tree')",
-        "os.rename('tree', 'x')",
-        "os.rename('mirror', 'x'); os.symlink('x', 'mirror')",
-        "os.rename(pack, 'x'); os.symlink('/workspace/x', pack[:-1])",
-        "[os.unlink(pack + one) for one in packs]",
-        "os.unlink('mirror/packed-refs')",
-        "os.rename('mirror/packed-refs', 'x'); "
-        "os.symlink('../x', 'mirror/packed-refs')",
-        "write('mirror/packed-refs', b'0' * 40 + b' refs/heads/main\\n')",
-        "os.rename('index', 'x'); os.symlink('x', 'index')",
-        "write('index', b'DIRC' + bytes(100))",
-        "report = None",
-        "report = None; write('report', b'[' * 9999)",
-        "report = None; os.mkfifo('report')",
-        "report = None; os.symlink('/etc/passwd', 'report')",
-        "report = {{}}",
-        "report = {{'fault': {{'kind': [], 'said': 7}}}}",
-        "done['commit'] = '0' * 40",
-        "done['branch'] = 'other'",
-        "done['head'] = '../../../hooks/x'",
-        "os._exit(0)",
-    ],
+    spread(
+        [
+            "os.mkfifo('tree/x')",
+            "s = socket.socket(socket.AF_UNIX); s.bind('tree/x')",
+            "os.link('tree/a', 'tree/x')",
+            "os.link(pack + packs[0], 'tree/x')",
+            "os.rename('tree', 'x'); os.symlink('/etc', 'tree')",
+            "os.rename('tree', 'x'); os.symlink('{victim}', 'tree')",
+            "os.rename('tree', 'x')",
+            "os.rename('mirror', 'x'); os.symlink('x', 'mirror')",
+            "os.rename(pack, 'x'); os.symlink('/workspace/x', pack[:-1])",
+            "[os.unlink(pack + one) for one in packs]",
+            "os.unlink('mirror/packed-refs')",
+            "os.rename('mirror/packed-refs', 'x'); "
+            "os.symlink('../x', 'mirror/packed-refs')",
+            "write('mirror/packed-refs', b'0' * 40 + b' refs/heads/main\\n')",
+            "os.rename('index', 'x'); os.symlink('x', 'index')",
+            "write('index', b'DIRC' + bytes(100))",
+            "report = None",
+            "report = None; write('report', b'[' * 9999)",
+            "report = None; os.mkfifo('report')",
+            "report = None; os.symlink('/etc/passwd', 'report')",
+            "report = {{}}",
+            "report = {{'fault': {{'kind': [], 'said': 7}}}}",
+            "done['commit'] = '0' * 40",
+            "done['branch'] = 'other'",
+            "done['head'] = '../../../hooks/x'",
+            "os._exit(0)",
+        ]
+    ),
 )
 def test_what_git_does_not_leave_is_refused(
     folder: Folder, made: Repository, script: str

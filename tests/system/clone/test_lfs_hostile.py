@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from cloning import Folder
+from depth import spread
 from git_server import GitServer, Repository, redirect, say
 from lfs_server import LfsServer, pointer_of
 
@@ -144,24 +145,32 @@ def action(href: str, header: Any = None) -> Any:
 
 @pytest.mark.parametrize(
     ("href", "why"),
-    [
-        (
-            "https://other.example/x?key=secret",
-            "at other.example, which is not",
-        ),
-        (
-            "http://169.254.169.254/latest?secret",
-            "at 169.254.169.254:80, which",
-        ),
-        ("http://127.0.0.1:1/secret?secret", "at 127.0.0.1:1, which is not"),
-        ("http://[::1]/x", "at [::1]:80, which is not permitted"),
-        ("file:///etc/passwd", "at file:///etc/passwd, which is no URL with"),
-        ("ftp://other.example/x", "which is no URL with http or https"),
-        ("https://a:secret@x/r", "which is no URL with http or https"),
-        ("/objects/x", "which is no URL with http or https"),
-        ("http://x/\r\nX: y", "which is no URL with http or https"),
-        ("", "which is no URL with http or https"),
-    ],
+    spread(
+        [
+            (
+                "https://other.example/x?key=secret",
+                "at other.example, which is not",
+            ),
+            (
+                "http://169.254.169.254/latest?secret",
+                "at 169.254.169.254:80, which",
+            ),
+            (
+                "http://127.0.0.1:1/secret?secret",
+                "at 127.0.0.1:1, which is not",
+            ),
+            ("http://[::1]/x", "at [::1]:80, which is not permitted"),
+            (
+                "file:///etc/passwd",
+                "at file:///etc/passwd, which is no URL with",
+            ),
+            ("ftp://other.example/x", "which is no URL with http or https"),
+            ("https://a:secret@x/r", "which is no URL with http or https"),
+            ("/objects/x", "which is no URL with http or https"),
+            ("http://x/\r\nX: y", "which is no URL with http or https"),
+            ("", "which is no URL with http or https"),
+        ]
+    ),
 )
 def test_where_an_object_may_be(
     folder: Folder, made: Repository, lfs: LfsServer, href: str, why: str
@@ -237,29 +246,31 @@ def test_a_permitted_host_gets_no_headers_of_another(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("X-A", "a\r\nX-Injected: yes"),
-        ("X-A", "a\r\n X-Injected: yes"),  # which http.client passes
-        ("X-A", "a\nX-Injected: yes"),
-        ("X-A", "a\x00b"),
-        ("X-A", "a\x85b"),
-        ("X-A", 7),
-        ("X-A", None),
-        ("X-A", "a" * 8193),
-        ("X-A\r\nX-Injected: yes", "a"),
-        ("X A", "a"),
-        ("", "a"),
-        ("X" * 101, "a"),
-        ("Host", "other.example"),
-        ("host", "other.example"),
-        ("Connection", "keep-alive"),
-        ("Proxy-Authorization", "Basic eA=="),
-        ("Transfer-Encoding", "chunked"),
-        ("Content-Length", "5"),
-        ("Upgrade", "h2c"),
-        ("Range", "bytes=0-0"),
-        ("Accept-Encoding", "gzip"),
-    ],
+    spread(
+        [
+            ("X-A", "a\r\nX-Injected: yes"),
+            ("X-A", "a\r\n X-Injected: yes"),  # which http.client passes
+            ("X-A", "a\nX-Injected: yes"),
+            ("X-A", "a\x00b"),
+            ("X-A", "a\x85b"),
+            ("X-A", 7),
+            ("X-A", None),
+            ("X-A", "a" * 8193),
+            ("X-A\r\nX-Injected: yes", "a"),
+            ("X A", "a"),
+            ("", "a"),
+            ("X" * 101, "a"),
+            ("Host", "other.example"),
+            ("host", "other.example"),
+            ("Connection", "keep-alive"),
+            ("Proxy-Authorization", "Basic eA=="),
+            ("Transfer-Encoding", "chunked"),
+            ("Content-Length", "5"),
+            ("Upgrade", "h2c"),
+            ("Range", "bytes=0-0"),
+            ("Accept-Encoding", "gzip"),
+        ]
+    ),
 )
 def test_headers_that_are_not_sent(
     folder: Folder, made: Repository, lfs: LfsServer, name: str, value: Any
@@ -327,41 +338,46 @@ def twice(answer: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("change", "why"),
-    [
-        (changed(oid="0" * 64), "an object that was not asked for"),
-        (changed(oid=["x"]), "an object that was not asked for"),
-        (changed(size=4), "another size than its pointer"),
-        (changed(size=True), "another size than its pointer"),
-        (changed(size=3.0), "another size than its pointer"),
-        (changed(size=-3), "another size than its pointer"),
-        (changed(actions={}), "without an href"),
-        (changed(actions=[]), "without an href"),
-        (changed(actions={"download": {"href": 7}}), "without an href"),
-        (changed(actions={"upload": {"href": "x"}}), "without an href"),
-        (twice, "it has 2 objects, and 1 were asked for"),
-        (
-            lambda a: {"objects": a["objects"] * 100_000},
-            "it has more than 2097152 bytes",
-        ),
-        (
-            lambda a: {"objects": [{}] * 100_000},
-            "it has 100000 objects, and 1 were asked for",
-        ),
-        (lambda a: {**a, "transfer": "tus"}, "another transfer than basic"),
-        (lambda a: {**a, "hash_algo": "md5"}, "another hash than sha256"),
-        (lambda a: {"message": "no"}, "it has no list of objects"),
-        (lambda a: {"objects": {"x": 1}}, "it has no list of objects"),
-        (lambda a: b"[]", "its JSON is no object"),
-        (lambda a: b"", "it is no JSON"),
-        (lambda a: b"\xff\xfe\x00", "it is no JSON"),
-        (lambda a: b"<html>", "it is no JSON"),
-        (lambda a: b"[" * 1_000_000, "its JSON is too deep"),
-        (lambda a: b'{"a":' * 300_000, "its JSON is too deep"),
-        (lambda a: b'{"a":' + b"9" * 2_000_000 + b"}", "number that is too l"),
-        (lambda a: b'{"a":NaN}', "its JSON has NaN"),
-        (lambda a: b'{"a":1,"a":2}', "has a member twice"),
-        (lambda a: bytes(3 << 20), "it has more than 2097152 bytes"),
-    ],
+    spread(
+        [
+            (changed(oid="0" * 64), "an object that was not asked for"),
+            (changed(oid=["x"]), "an object that was not asked for"),
+            (changed(size=4), "another size than its pointer"),
+            (changed(size=True), "another size than its pointer"),
+            (changed(size=3.0), "another size than its pointer"),
+            (changed(size=-3), "another size than its pointer"),
+            (changed(actions={}), "without an href"),
+            (changed(actions=[]), "without an href"),
+            (changed(actions={"download": {"href": 7}}), "without an href"),
+            (changed(actions={"upload": {"href": "x"}}), "without an href"),
+            (twice, "it has 2 objects, and 1 were asked for"),
+            (
+                lambda a: {"objects": a["objects"] * 100_000},
+                "it has more than 2097152 bytes",
+            ),
+            (
+                lambda a: {"objects": [{}] * 100_000},
+                "it has 100000 objects, and 1 were asked for",
+            ),
+            (lambda a: {**a, "transfer": "tus"}, "another transfer than basic"),
+            (lambda a: {**a, "hash_algo": "md5"}, "another hash than sha256"),
+            (lambda a: {"message": "no"}, "it has no list of objects"),
+            (lambda a: {"objects": {"x": 1}}, "it has no list of objects"),
+            (lambda a: b"[]", "its JSON is no object"),
+            (lambda a: b"", "it is no JSON"),
+            (lambda a: b"\xff\xfe\x00", "it is no JSON"),
+            (lambda a: b"<html>", "it is no JSON"),
+            (lambda a: b"[" * 1_000_000, "its JSON is too deep"),
+            (lambda a: b'{"a":' * 300_000, "its JSON is too deep"),
+            (
+                lambda a: b'{"a":' + b"9" * 2_000_000 + b"}",
+                "number that is too l",
+            ),
+            (lambda a: b'{"a":NaN}', "its JSON has NaN"),
+            (lambda a: b'{"a":1,"a":2}', "has a member twice"),
+            (lambda a: bytes(3 << 20), "it has more than 2097152 bytes"),
+        ]
+    ),
 )
 def test_answers_that_cannot_be_read(
     folder: Folder, made: Repository, lfs: LfsServer, change: Any, why: str

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cloning import Folder
+from depth import spread
 from git_server import GitServer, Name, Repository, git, say
 from lfs_server import LfsServer
 
@@ -204,20 +205,34 @@ def test_a_repository_may_be_its_own_submodule(
 
 @pytest.mark.parametrize(
     ("url", "ename", "why"),
-    [
-        ("https://other.example/x", "Refused", "other.example is not permitt"),
-        ("http://169.254.169.254/x", "Refused", "169.254.169.254 is not perm"),
-        ("http://127.0.0.1:1/x", "Refused", "127.0.0.1:1 is not permitted"),
-        ("ssh://git@x.example/x", "Invalid", "it has to begin with https://"),
-        ("git@x.example:a/b", "Invalid", "it has to begin with https://"),
-        ("file:///etc", "Invalid", "it has to begin with https://"),
-        ("/etc", "Invalid", "it has to begin with https://"),
-        ("ext::sh -c true", "Invalid", "it has to begin with https://"),
-        ("https://a:secret@x/r", "Invalid", "has a user or a password"),
-        ("https://x/r?secret", "Invalid", "has a query"),
-        ("../../../other.example/x", "Invalid", "leads above 127.0.0.1"),
-        ("../none.git", "Unreachable", "has no git repository"),
-    ],
+    spread(
+        [
+            (
+                "https://other.example/x",
+                "Refused",
+                "other.example is not permitt",
+            ),
+            (
+                "http://169.254.169.254/x",
+                "Refused",
+                "169.254.169.254 is not perm",
+            ),
+            ("http://127.0.0.1:1/x", "Refused", "127.0.0.1:1 is not permitted"),
+            (
+                "ssh://git@x.example/x",
+                "Invalid",
+                "it has to begin with https://",
+            ),
+            ("git@x.example:a/b", "Invalid", "it has to begin with https://"),
+            ("file:///etc", "Invalid", "it has to begin with https://"),
+            ("/etc", "Invalid", "it has to begin with https://"),
+            ("ext::sh -c true", "Invalid", "it has to begin with https://"),
+            ("https://a:secret@x/r", "Invalid", "has a user or a password"),
+            ("https://x/r?secret", "Invalid", "has a query"),
+            ("../../../other.example/x", "Invalid", "leads above 127.0.0.1"),
+            ("../none.git", "Unreachable", "has no git repository"),
+        ]
+    ),
 )
 def test_a_url_is_judged_as_a_clones(
     folder: Folder,

@@ -8,6 +8,7 @@ import socket
 from typing import Any
 
 import pytest
+from depth import spread
 from fake_files import Asked, FakeFiles, redirect, say
 from fetching import Folder, Refusal, digest
 
@@ -260,7 +261,7 @@ def test_a_passing_failure_passes(folder: Folder, server: FakeFiles) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "why"),
-    [
+    spread([
         (
             OK + b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
             "no number",
@@ -283,7 +284,7 @@ def test_a_passing_failure_passes(folder: Folder, server: FakeFiles) -> None:
         (b"HTTP/1.1 101 Switching\r\n\r\n", "changes the protocol"),
         (b"nonsense\r\n\r\n", "no line of HTTP/1.1"),
         (b"HTTP/1.1 100 Continue\r\n\r\n" * 17, "more than 16 answers"),
-    ],
+    ]),
 )  # fmt: skip
 def test_refuses_a_head_with_two_meanings(
     folder: Folder, server: FakeFiles, answer: bytes, why: str

@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from depth import spread
 from fake_files import FakeFiles
 from fetching import FOLDERS, USER, Folder, digest, open_place
 
@@ -63,17 +64,20 @@ def test_its_file_is_a_file_like_any(taken: Folder) -> None:
 
 @pytest.mark.parametrize(
     "script",
-    [
-        "os.unlink('body'); os.symlink('/etc/passwd', 'body')",
-        "os.unlink('body'); os.symlink('{victim}/kept', 'body')",
-        "os.unlink('body'); os.symlink('none', 'body')",
-        "os.unlink('body'); os.mkfifo('body')",
-        "os.unlink('body'); os.mkdir('body')",
-        "os.unlink('body'); s = socket.socket(socket.AF_UNIX); s.bind('body')",
-        "os.unlink('body')",
-        "os.link('body', 'other')",
-        "os.chmod('body', 0)",
-    ],
+    spread(
+        [
+            "os.unlink('body'); os.symlink('/etc/passwd', 'body')",
+            "os.unlink('body'); os.symlink('{victim}/kept', 'body')",
+            "os.unlink('body'); os.symlink('none', 'body')",
+            "os.unlink('body'); os.mkfifo('body')",
+            "os.unlink('body'); os.mkdir('body')",
+            "os.unlink('body'); "
+            "s = socket.socket(socket.AF_UNIX); s.bind('body')",
+            "os.unlink('body')",
+            "os.link('body', 'other')",
+            "os.chmod('body', 0)",
+        ]
+    ),
 )
 @pytest.mark.parametrize("about", ["", "\nos.chmod('.', 0)"])
 def test_what_is_no_plain_file_is_refused(
@@ -137,36 +141,38 @@ def test_the_system_bounds_a_file(taken: Folder) -> None:
 
 @pytest.mark.parametrize(
     "report",
-    [
-        "write('report', b'')",
-        "write('report', b'[' * 30000)",
-        "write('report', b'[]')",
-        "write('report', b'x' * 50000)",
-        "write('report', b'{\"ok\": 1}')",
-        "write('report', b'{\"ok\": {}}')",
-        "write('report', b'{\"ok\": []}')",
-        "write('report', b'\\xff')",
-        "write('report', b'{\"ok\": {\"status\": 304}}')",
-        "write('report', b'{\"fault\": 1}')",
-        "write('report', b'{\"fault\": {\"kind\": [1]}}')",
-        'write(\'report\', b\'{"fault": {"kind": "none"}}\')',
-        "os.unlink('report')",
-        "os.unlink('report'); os.symlink('/etc/passwd', 'report')",
-        "os.unlink('report'); os.mkfifo('report')",
-        "os.unlink('report'); os.mkdir('report')",
-        "os.unlink('about')",
-        "os.unlink('about'); os.mkfifo('about'); time.sleep(1.5)",
-        "write('about', b'[1]')",
-        "write('about', b'x' * 20000)",
-        "write('about', json.dumps({'etag': 'x\\r\\ny'}).encode())",
-        "write('about', json.dumps({'etag': 1}).encode())",
-        "write('about', json.dumps({'encoding': '\\x1b[31m'}).encode())",
-        "write('about', json.dumps({'modified': 'x' * 100}).encode())",
-        "write('about', json.dumps({'source': 'file:///'}).encode())",
-        "write('about', json.dumps({'total': 1 << 70}).encode())",
-        "write('about', json.dumps({'total': True}).encode())",
-        "write('about', json.dumps({'total': '1'}).encode())",
-    ],
+    spread(
+        [
+            "write('report', b'')",
+            "write('report', b'[' * 30000)",
+            "write('report', b'[]')",
+            "write('report', b'x' * 50000)",
+            "write('report', b'{\"ok\": 1}')",
+            "write('report', b'{\"ok\": {}}')",
+            "write('report', b'{\"ok\": []}')",
+            "write('report', b'\\xff')",
+            "write('report', b'{\"ok\": {\"status\": 304}}')",
+            "write('report', b'{\"fault\": 1}')",
+            "write('report', b'{\"fault\": {\"kind\": [1]}}')",
+            'write(\'report\', b\'{"fault": {"kind": "none"}}\')',
+            "os.unlink('report')",
+            "os.unlink('report'); os.symlink('/etc/passwd', 'report')",
+            "os.unlink('report'); os.mkfifo('report')",
+            "os.unlink('report'); os.mkdir('report')",
+            "os.unlink('about')",
+            "os.unlink('about'); os.mkfifo('about'); time.sleep(1.5)",
+            "write('about', b'[1]')",
+            "write('about', b'x' * 20000)",
+            "write('about', json.dumps({'etag': 'x\\r\\ny'}).encode())",
+            "write('about', json.dumps({'etag': 1}).encode())",
+            "write('about', json.dumps({'encoding': '\\x1b[31m'}).encode())",
+            "write('about', json.dumps({'modified': 'x' * 100}).encode())",
+            "write('about', json.dumps({'source': 'file:///'}).encode())",
+            "write('about', json.dumps({'total': 1 << 70}).encode())",
+            "write('about', json.dumps({'total': True}).encode())",
+            "write('about', json.dumps({'total': '1'}).encode())",
+        ]
+    ),
 )
 def test_a_report_that_lies_is_no_report(taken: Folder, report: str) -> None:
     take_over(taken, textwrap.dedent(GOOD) + report)
@@ -288,7 +294,7 @@ def json_of(source: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "name", ["lock", "objects", "entries", "partial", "jobs"]
+    "name", spread(["lock", "objects", "entries", "partial", "jobs"])
 )
 @pytest.mark.parametrize("kind", ["link", "dangling", "file", "fifo"])
 def test_a_wrong_kind_in_the_work_folder_does_no_harm(

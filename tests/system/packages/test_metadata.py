@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
+from depth import spread
 from fake_index import FakeIndex, make_metadata
 from hearth_downloads.core.faults import Gone, Refused
 from hearth_downloads.packages.metadata import judge_metadata
@@ -48,13 +49,15 @@ CLAIMS = [
 
 @pytest.mark.parametrize(
     ("below", "path", "why"),
-    [
-        (below, path, why)
-        for below in ("", "a-1.data/purelib/", "a-1.data/data/")
-        for path, why in CLAIMS
-        # uv itself takes no wheel with two such folders.
-        if below or ".dist-info" not in path
-    ],
+    spread(
+        [
+            (below, path, why)
+            for below in ("", "a-1.data/purelib/", "a-1.data/data/")
+            for path, why in CLAIMS
+            # uv itself takes no wheel with two such folders.
+            if below or ".dist-info" not in path
+        ]
+    ),
 )
 def test_refuses_the_metadata_of_another_package(
     folder: Folder, index: FakeIndex, below: str, path: str, why: str

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
+from depth import spread
 from fake_index import FakeIndex, Member
 from hearth_downloads.core.faults import Refused
 from hearth_downloads.packages.report import encode
@@ -264,15 +265,17 @@ def test_leaves_nothing_of_a_bomb(folder: Folder, index: FakeIndex) -> None:
 
 @pytest.mark.parametrize(
     "target",
-    [
-        "169.254.169.254:80",
-        "127.0.0.1:{port}",
-        "localhost:{port}",
-        "[::1]:{port}",
-        "127.1:{port}",
-        "10.0.0.1:80",
-        "other.example:80",
-    ],
+    spread(
+        [
+            "169.254.169.254:80",
+            "127.0.0.1:{port}",
+            "localhost:{port}",
+            "[::1]:{port}",
+            "127.1:{port}",
+            "10.0.0.1:80",
+            "other.example:80",
+        ]
+    ),
 )
 @pytest.mark.parametrize("what", ["page", "file", "link"])
 def test_a_redirect_leads_nowhere(

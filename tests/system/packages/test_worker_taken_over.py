@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
+from depth import spread
 from fake_index import FakeIndex
 from worker import (
     ALWAYS,
@@ -131,7 +132,9 @@ def test_a_deep_folder_is_removed(folder: Folder, index: FakeIndex) -> None:
     assert not (folder.path / "work" / "uv" / "cache" / "d").exists()
 
 
-@pytest.mark.parametrize("name", ["lock", "uv", "cache", "profile-wheels"])
+@pytest.mark.parametrize(
+    "name", spread(["lock", "uv", "cache", "profile-wheels"])
+)
 @pytest.mark.parametrize("kind", ["link", "dangling", "folder", "fifo"])
 def test_a_wrong_kind_in_the_work_folder_is_removed(
     folder: Folder, index: FakeIndex, name: str, kind: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from depth import spread
 from fake_index import FakeIndex
 from hearth_downloads.packages.held_back import read_file, show_file
 from hearth_downloads.packages.sentences import say_age
@@ -80,20 +81,22 @@ def test_a_note_says_which_newer_version_is_too_young(
 
 @pytest.mark.parametrize(
     ("requirement", "about"),
-    [
-        ("x<2", {}),
-        ("x==1", {}),
-        ("x!=2", {}),
-        ("x~=1.0", {}),
-        ("x", {"version": "0.9"}),
-        ("x", {"version": "2rc1"}),
-        ("x", {"yanked": True}),
-        ("x", {"requires_python": ">=99"}),
-        ("x", {"tag": "cp299-cp299-manylinux_2_17_x86_64"}),
-        ("x", {"tag": "py3-none-win_amd64"}),
-        ("x", {"sdist": True}),
-        ("x", {"age_days": 8}),
-    ],
+    spread(
+        [
+            ("x<2", {}),
+            ("x==1", {}),
+            ("x!=2", {}),
+            ("x~=1.0", {}),
+            ("x", {"version": "0.9"}),
+            ("x", {"version": "2rc1"}),
+            ("x", {"yanked": True}),
+            ("x", {"requires_python": ">=99"}),
+            ("x", {"tag": "cp299-cp299-manylinux_2_17_x86_64"}),
+            ("x", {"tag": "py3-none-win_amd64"}),
+            ("x", {"sdist": True}),
+            ("x", {"age_days": 8}),
+        ]
+    ),
 )
 def test_no_note_of_what_would_not_be_taken(
     folder: Folder, index: FakeIndex, requirement: str, about: dict[str, Any]
