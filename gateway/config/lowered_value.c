@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/string_list.h"
+#include "gateway/config/json_text.h"
 #include "gateway/config/option_keys.h"
 #include "gateway/config/option_table.h"
 
@@ -71,11 +72,6 @@ static bool is_list(const setting_t *setting)
     return setting->way == WAY_LIST || setting->way == WAY_LIST_NO;
 }
 
-static bool is_whole(const json_t *value)
-{
-    return strlen(json_string_value(value)) == json_string_length(value);
-}
-
 /* Writes the texts of an array with commas between. */
 static bool write_array(const json_t *array, buffer_t *text)
 {
@@ -84,7 +80,7 @@ static bool write_array(const json_t *array, buffer_t *text)
 
     json_array_foreach(array, i, item)
     {
-        if (!json_is_string(item) || !is_whole(item))
+        if (!json_text_is_whole(item))
             return false;
         buffer_format(text, "%s%s", i ? ", " : "", json_string_value(item));
     }
@@ -95,7 +91,7 @@ static bool write_array(const json_t *array, buffer_t *text)
  * such form. */
 static bool write_value(const json_t *value, buffer_t *text)
 {
-    if (json_is_string(value) && is_whole(value))
+    if (json_text_is_whole(value))
         buffer_text(text, json_string_value(value));
     else if (json_is_integer(value))
         buffer_format(text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));

@@ -2,6 +2,7 @@
 #include "gateway/config/tool_list.h"
 
 #include "base/buffer.h"
+#include "gateway/config/json_text.h"
 #include "gateway/config/option_syntax.h"
 
 #include <errno.h>
@@ -36,8 +37,7 @@ static int add(const profile_t *profile, const json_t *value, buffer_t *text,
 {
     const char *name = json_string_value(value);
 
-    if (!name || strlen(name) != json_string_length(value)
-        || !option_is_tool(name))
+    if (!json_text_is_whole(value) || !option_is_tool(name))
         return fault_set(
             fault, EINVAL,
             "tools: %.130s is not the name of a host tool: at most 128 "

@@ -18,6 +18,7 @@ import zmq
 from client import Client, Message, parent_of
 from deadline import DEADLINE, wait_for
 from harness import Gateway, Session
+from manager import Manager
 
 DELIMITER = b"<IDS|MSG>"
 
@@ -449,6 +450,17 @@ def test_management_socket_needs_the_key(gateway: Gateway) -> None:
     for path in gateway.runtime.rglob("*"):
         # A socket is made and then closed to others, in a folder that is.
         wait_for(partial(is_own, path), f"{path} for its user alone")
+
+
+def test_a_request_with_a_nul_makes_nothing(gateway: Gateway) -> None:
+    """Neither with the beginning of what was asked for nor without it."""
+    before = gateway.info()["sessions"]
+    with Manager(gateway) as manager:
+        for content in ({"name": "a\0b"}, {"environment": {"A": "1\0"}}):
+            answer = manager.ask("session_create", content)
+            assert answer["ename"] == "BadRequest"
+            assert "must not have a NUL" in answer["evalue"]
+    assert gateway.info()["sessions"] == before
 
 
 def test_others_are_served_meanwhile(gateway: Gateway, client: Client) -> None:

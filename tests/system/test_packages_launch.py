@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, Optional
 
 import pytest
-import zmq
 from client import Client
-from deadline import DEADLINE, wait_for
+from deadline import wait_for
 from harness import Gateway, Session
-from jupyter_client.session import Session as JupyterSession
+from manager import Manager
 
 INDEX = "profile/python3/packages/index=http://127.0.0.1:9/simple/"
 PLACE = "/packages"
@@ -250,21 +249,8 @@ def test_nothing_is_left(mortal: Gateway) -> None:
 
 def ask_for(gateway: Gateway, environment: dict[str, str]) -> dict[str, Any]:
     """The answer to a client that wishes for a session with these variables."""
-    key = (gateway.runtime / "management.key").read_text().strip()
-    signer = JupyterSession(key=key.encode())
-    socket: Any = zmq.Context.instance().socket(zmq.DEALER)
-    socket.setsockopt(zmq.LINGER, 0)
-    socket.connect(f"ipc://{gateway.runtime}/management.sock")
-    try:
-        content = {"environment": environment}
-        signer.send(socket, "session_create_request", content)
-        assert socket.poll(int(DEADLINE * 1000))
-        _, answer = signer.recv(socket)
-        assert answer is not None
-        found: dict[str, Any] = answer["content"]
-        return found
-    finally:
-        socket.close()
+    with Manager(gateway) as manager:
+        return manager.ask("session_create", {"environment": environment})
 
 
 def test_a_client_cannot_choose_it(gateway: Gateway) -> None:

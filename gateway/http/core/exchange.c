@@ -3,8 +3,8 @@
 #include "gateway/http/core/exchange.h"
 
 #include "gateway/audit/audit.h"
+#include "gateway/config/json_text.h"
 #include "gateway/http/core/http.h"
-#include "gateway/http/core/json_body.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -171,7 +171,7 @@ bool exchange_read_json(exchange_t *self, json_t **ret_body)
     *ret_body = NULL;
     if (self->request.body.size == 0)
         return true;
-    *ret_body = json_body_read(self->request.body.data, self->request.body.size,
+    *ret_body = json_text_read(self->request.body.data, self->request.body.size,
                                "Invalid JSON in body of request", &fault);
     if (*ret_body)
         return true;

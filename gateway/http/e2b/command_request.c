@@ -2,6 +2,7 @@
  * session checks them, and their sizes. */
 #include "gateway/http/e2b/command_request.h"
 
+#include "gateway/config/json_text.h"
 #include "gateway/http/core/decimal.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/e2b/sandbox_path.h"
@@ -72,7 +73,7 @@ static int read_folder(const json_t *process, json_t **ret_folder,
     }
     if (!path)
         return fault_set(fault, EINVAL, "process.cwd must be a path, a text");
-    if (!below || strlen(path) != json_string_length(value)) {
+    if (!below || !json_text_is_whole(value)) {
         *ret_folder = json_incref(value); /* the session refuses a NUL */
         return 0;
     }

@@ -4,6 +4,7 @@
  * each gateway makes another token of its own. */
 #include "gateway/http/executions/client_key.h"
 
+#include "gateway/config/json_text.h"
 #include "gateway/http/executions/execution_request.h"
 #include "notebooks/json/tree.h"
 
@@ -66,8 +67,7 @@ static bool bind_for(const http_t *http, const char *who, json_t *body)
     uint8_t digest[CLIENT_KEY_DIGEST_SIZE];
     char id[EXECUTION_ID_SIZE];
 
-    if (size == 0 || size > CLIENT_KEY_MAX
-        || strlen(json_string_value(key)) != size)
+    if (size == 0 || size > CLIENT_KEY_MAX || !json_text_is_whole(key))
         return false;
     /* The session has its keys for itself, so its id is no part of them: the
      * path may have its name. */

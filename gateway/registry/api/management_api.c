@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "gateway/audit/audit.h"
+#include "gateway/config/json_text.h"
 #include "gateway/config/state_files.h"
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/api/endpoints_api.h"
@@ -238,9 +239,18 @@ static void on_request(const registry_parts_t *parts, message_t **request_p)
 {
     const char *type = message_type(*request_p);
     bytes_t bytes = message_content(*request_p);
-    json_auto_t *content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
+    fault_t fault;
+    json_auto_t *content =
+        json_text_read(bytes.bytes, bytes.size, "not JSON", &fault);
 
     note_request(parts, *request_p, content);
+    if (!content) {
+        management_answer(parts->management, request_p,
+                          management_error("BadRequest", GATEWAY_EXIT_USAGE,
+                                           "the request cannot be read: %s",
+                                           fault.text));
+        return;
+    }
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
         if (strcmp(requests[i].type, type) == 0) {
             requests[i].handler(parts, content, request_p);

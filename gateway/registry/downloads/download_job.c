@@ -1,10 +1,9 @@
 /* See download_job.h. */
 #include "gateway/registry/downloads/download_job.h"
 
+#include "gateway/config/json_text.h"
 #include "gateway/registry/launch/launch_users.h"
 #include "kernels/python_process.h"
-
-#include <string.h>
 
 json_t *download_job_list(char *const *texts_or_null)
 {
@@ -27,9 +26,8 @@ void download_job_add_own(json_t *job, const char *section, json_t *own_or_null)
 const char *download_job_text(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
-    const char *text = json_string_value(value);
 
-    return text && strlen(text) == json_string_length(value) ? text : "";
+    return json_text_is_whole(value) ? json_string_value(value) : "";
 }
 
 json_t *download_job_of_call(const json_t *call)

@@ -2,6 +2,7 @@
 #include "gateway/registry/downloads/fetch_request.h"
 
 #include "base/fault.h"
+#include "gateway/config/json_text.h"
 #include "gateway/config/state_files.h"
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/downloads/clone_answer.h"
@@ -36,18 +37,11 @@ static const download_kind_t *read_kind(const json_t *content)
     return NULL;
 }
 
-/* Returns true for a text without NUL, which may be a C string. */
-static bool is_plain(const json_t *value)
-{
-    return json_is_string(value)
-           && strlen(json_string_value(value)) == json_string_length(value);
-}
-
 static bool is_key(const json_t *key)
 {
     size_t size = json_string_length(key);
 
-    return size && size <= FETCH_KEY_MAX && is_plain(key);
+    return size && size <= FETCH_KEY_MAX && json_text_is_whole(key);
 }
 
 /* Returns true for a text of 1 to `max` bytes that has none of these and no
@@ -119,9 +113,9 @@ static const char *find_flaw(const json_t *content, const download_kind_t *kind)
                "control characters, as https://data.example/table.csv";
     if (!kind)
         return "kind must be file or repository";
-    if (path && !is_plain(path))
+    if (path && !json_text_is_whole(path))
         return "path must be a text without NUL";
-    if (tag && (!is_plain(tag) || json_string_length(tag) > TAG_MAX))
+    if (tag && (!json_text_is_whole(tag) || json_string_length(tag) > TAG_MAX))
         return "tag must be a text of at most 64 bytes without NUL";
     if (key && !is_key(key))
         return "key must be a text of 1 to 255 bytes without NUL";

@@ -268,6 +268,29 @@ static void an_unknown_request_is_refused_and_noted(void **state)
     assert_string_equal(answers(), "UnknownRequest");
 }
 
+/* Makes no other session than the one asked for, with the beginning of a text
+ * or without any content. */
+static void a_content_that_cannot_be_read_makes_nothing(void **state)
+{
+    static const char *const contents[] = {
+        "{\"name\":\"n\\u0000x\"}",
+        "{\"environment\":{\"A\\u0000\":\"1\"}}",
+        "{\"name\":\"n\",\"name\":\"m\"}",
+        "{\"name\":\"\\ud800\"}",
+        "{\"ttl_s\":1e999}",
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
+        ask("session_create_request", contents[i]);
+        assert_string_equal(answers(), "BadRequest");
+        DID("audit order asked by uid=7 of '': session_create_request");
+        ask("files_read_request", contents[i]);
+        assert_string_equal(answers(), "BadRequest");
+        DID("");
+    }
+}
+
 static void a_record_has_the_sessions_whole_id(void **state)
 {
     (void) state;
@@ -403,6 +426,7 @@ int main(void)
         TEST(a_withdrawal_names_a_request),
         TEST(files_have_a_part_of_their_own),
         TEST(an_unknown_request_is_refused_and_noted),
+        TEST(a_content_that_cannot_be_read_makes_nothing),
         TEST(a_record_has_the_sessions_whole_id),
         TEST(sessions_are_made_with_what_was_asked_for),
         TEST(the_gateway_is_stopped_and_reloaded),

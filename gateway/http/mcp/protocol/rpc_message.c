@@ -4,7 +4,7 @@
 
 #include "base/character.h"
 #include "base/utf8.h"
-#include "gateway/http/core/json_body.h"
+#include "gateway/config/json_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -118,7 +118,7 @@ bool rpc_message_read(const void *bytes, size_t size,
         return rpc_flaw_set(ret_flaw, 413, RPC_INVALID_REQUEST,
                             "a message has at most %u bytes", RPC_BODY_MAX);
     ret_message->root =
-        json_body_read(bytes, size, "the body is not JSON", &fault);
+        json_text_read(bytes, size, "the body is not JSON", &fault);
     if (!ret_message->root)
         return rpc_flaw_set(ret_flaw, 400, RPC_PARSE_ERROR, "%s", fault.text);
     if (json_is_array(ret_message->root))

@@ -1,9 +1,9 @@
-/* See json_body.h. A NUL in a text is JSON, and is refused all the same: what
+/* See json_text.h. A NUL in a text is JSON, and is refused all the same: what
  * reads the texts would take its beginning for the whole. */
-#include "gateway/http/core/json_body.h"
+#include "gateway/config/json_text.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <string.h>
 
 static bool is_nul(const json_error_t *error)
 {
@@ -11,7 +11,7 @@ static bool is_nul(const json_error_t *error)
            || json_error_code(error) == json_error_null_byte_in_key;
 }
 
-json_t *json_body_read(const void *bytes, size_t size, const char *not_json,
+json_t *json_text_read(const void *bytes, size_t size, const char *not_json,
                        fault_t *fault)
 {
     json_error_t error;
@@ -27,4 +27,10 @@ json_t *json_body_read(const void *bytes, size_t size, const char *not_json,
         fault_set(fault, EBADMSG, "%s: line %d column %d: %s", not_json,
                   error.line, error.column, error.text);
     return body;
+}
+
+bool json_text_is_whole(const json_t *value)
+{
+    return json_is_string(value)
+           && strlen(json_string_value(value)) == json_string_length(value);
 }
