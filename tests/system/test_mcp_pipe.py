@@ -3,8 +3,10 @@ a gateway that is killed in the middle of a call."""
 
 from __future__ import annotations
 
+import http.server
 import json
-from typing import Iterator, Optional
+import threading
+from typing import ClassVar, Iterator, Optional
 
 import pytest
 from deadline import wait_for
@@ -270,6 +272,60 @@ def test_without_a_gateway() -> None:
         pipe.close()
     finally:
         gateway.sweep()
+
+
+class Recorder(http.server.BaseHTTPRequestHandler):
+    """A gateway that gives each client the session `abc`."""
+
+    deleted: ClassVar[list[dict[str, str]]] = []
+
+    def say(self, status: int, content: Json) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Mcp-Session-Id", "abc")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        result = {"protocolVersion": "2025-06-18"}
+        self.say(200, {"jsonrpc": "2.0", "id": asked["id"], "result": result})
+
+    def do_DELETE(self) -> None:
+        self.deleted.append({"path": self.path, **dict(self.headers)})
+        self.say(200, {})
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_an_older_client_that_ends_is_forgotten() -> None:
+    """A client without a session has nothing that could be forgotten."""
+    Recorder.deleted.clear()
+    gateway = Gateway()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Recorder) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        env = {"HEARTH_URL": f"http://127.0.0.1:{server.server_port}"}
+        try:
+            modern = Pipe(gateway, env=env)
+            modern.ask("server/discover")
+            modern.close()
+            assert not Recorder.deleted
+            old = Pipe(gateway, env=env)
+            asked = {"protocolVersion": "2025-06-18", "capabilities": {}}
+            old.ask("initialize", asked, modern=False)
+            old.close()
+        finally:
+            server.shutdown()
+            thread.join()
+            gateway.sweep()
+    (deleted,) = Recorder.deleted
+    assert deleted["path"] == "/mcp"
+    assert deleted["Mcp-Session-Id"] == "abc"
+    assert deleted["MCP-Protocol-Version"] == "2025-06-18"
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "cursor", "vscode"])

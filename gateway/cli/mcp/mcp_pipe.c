@@ -360,6 +360,17 @@ static void read_stream(pipe_t *self)
     }
 }
 
+/* Ends the client at its gateway, if that has given it a session. */
+static void end_client(pipe_t *self)
+{
+    cleanup_mcp_place mcp_place_t place = {0};
+    fault_t ignored;
+
+    if (*self->client.session
+        && self->find(self->arg, false, &place, &ignored) == 0)
+        mcp_stream_end(&self->stream, &place, &self->client);
+}
+
 /* --- The loop --- */
 
 static pipe_link_t *link_of(const pipe_t *self, int fd)
@@ -417,5 +428,6 @@ int mcp_pipe_run(mcp_find_fn *find, void *arg, fault_t *fault)
     signal(SIGPIPE, SIG_IGN); /* of a gateway that is killed */
     while (r == 0 && (!self.is_ended || self.links) && !has_client_gone(0))
         r = turn(&self, fault);
+    end_client(&self);
     return r;
 }

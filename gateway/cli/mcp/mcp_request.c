@@ -110,13 +110,26 @@ static void write_known(const char *name, const char *value, buffer_t *out)
         write_header(name, value, out);
 }
 
-void mcp_request_write_get(const mcp_place_t *place, const mcp_client_t *client,
-                           buffer_t *out)
+static void write_plain(const char *method, const char *accept,
+                        const mcp_place_t *place, const mcp_client_t *client,
+                        buffer_t *out)
 {
-    begin("GET", "text/event-stream", place, out);
+    begin(method, accept, place, out);
     write_known("MCP-Protocol-Version", client->version, out);
     write_known("Mcp-Session-Id", client->session, out);
     buffer_text(out, "\r\n");
+}
+
+void mcp_request_write_get(const mcp_place_t *place, const mcp_client_t *client,
+                           buffer_t *out)
+{
+    write_plain("GET", "text/event-stream", place, client, out);
+}
+
+void mcp_request_write_delete(const mcp_place_t *place,
+                              const mcp_client_t *client, buffer_t *out)
+{
+    write_plain("DELETE", "application/json", place, client, out);
 }
 
 void mcp_request_write(const mcp_place_t *place, const mcp_client_t *client,

@@ -28,5 +28,8 @@ void mcp_request_write(const mcp_place_t *place, const mcp_client_t *client,
  * `initialize` was answered. */
 void mcp_request_write_get(const mcp_place_t *place, const mcp_client_t *client,
                            buffer_t *out);
+/* Writes the request that ends such a client at the gateway. */
+void mcp_request_write_delete(const mcp_place_t *place,
+                              const mcp_client_t *client, buffer_t *out);
 
 #endif

@@ -116,22 +116,29 @@ static void close_connection(net_stream_t *stream)
     net_stream_close(stream);
 }
 
+/* Sends a request of a connection of its own, and waits for the answer. */
+static int ask(const mcp_place_t *place, const buffer_t *request,
+               int64_t deadline)
+{
+    CLEANUP(close_connection) net_stream_t stream = NET_STREAM_CLOSED;
+    fault_t ignored;
+    int r = mcp_place_connect(place, &stream, &ignored);
+
+    if (r == 0)
+        r = net_stream_write(&stream, request->data, request->size, &ignored);
+    return r < 0 ? r : await_answer(&stream, deadline);
+}
+
 static int subscribe(const mcp_place_t *place, const mcp_client_t *client,
                      const char *uri, int64_t deadline)
 {
-    CLEANUP(close_connection) net_stream_t stream = NET_STREAM_CLOSED;
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
     json_auto_t *message =
         json_pack("{s:s,s:s,s:s,s:{s:s}}", "jsonrpc", "2.0", "id", "hearth mcp",
                   "method", "resources/subscribe", "params", "uri", uri);
-    fault_t ignored;
-    int r = mcp_place_connect(place, &stream, &ignored);
 
-    if (r < 0)
-        return r;
     mcp_request_write(place, client, message, NULL, 0, &out);
-    r = net_stream_write(&stream, out.data, out.size, &ignored);
-    return r < 0 ? r : await_answer(&stream, deadline);
+    return ask(place, &out, deadline);
 }
 
 static int open_all(mcp_stream_t *self, const mcp_place_t *place,
@@ -164,6 +171,16 @@ void mcp_stream_open(mcp_stream_t *self, const mcp_place_t *place,
         try_later(self);
     else
         self->opened_ms = clock_monotonic_ms();
+}
+
+void mcp_stream_end(mcp_stream_t *self, const mcp_place_t *place,
+                    const mcp_client_t *client)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    close_stream(self);
+    mcp_request_write_delete(place, client, &out);
+    (void) ask(place, &out, clock_monotonic_ms() + ANSWERS_MS);
 }
 
 /* --- Reading --- */

@@ -41,6 +41,10 @@ int mcp_stream_wait_ms(const mcp_stream_t *self);
  * if there is no gateway at the moment. */
 void mcp_stream_open(mcp_stream_t *self, const mcp_place_t *place,
                      const mcp_client_t *client);
+/* Ends the client, so that the gateway forgets it and its subscriptions at
+ * once; waits up to 5 s and a connection's time for that. */
+void mcp_stream_end(mcp_stream_t *self, const mcp_place_t *place,
+                    const mcp_client_t *client);
 /* Reads what has come, and appends the next whole message to *out. Returns
  * false if there is none. A stream that has ended is closed, and opened again
  * later. */

@@ -109,6 +109,21 @@ static void asks_for_the_stream_of_notifications(void **state)
                         "Mcp-Session-Id: abc\r\n\r\n");
 }
 
+static void ends_the_client(void **state)
+{
+    static const mcp_client_t client = {"2025-06-18", "abc"};
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    (void) state;
+    mcp_request_write_delete(&place, &client, &out);
+    assert_string_equal((char *) out.data,
+                        "DELETE /mcp HTTP/1.1\r\nHost: h:1\r\n"
+                        "Connection: close\r\nAccept: application/json\r\n"
+                        "Authorization: Bearer t\r\n"
+                        "MCP-Protocol-Version: 2025-06-18\r\n"
+                        "Mcp-Session-Id: abc\r\n\r\n");
+}
+
 static void leaves_out_what_a_client_does_not_have(void **state)
 {
     static const mcp_client_t client = {"2025-06-18", ""};
@@ -168,6 +183,7 @@ int main(void)
         cmocka_unit_test(repeats_the_name_of_its_method),
         cmocka_unit_test(names_the_negotiated_revision),
         cmocka_unit_test(asks_for_the_stream_of_notifications),
+        cmocka_unit_test(ends_the_client),
         cmocka_unit_test(leaves_out_what_a_client_does_not_have),
         cmocka_unit_test(puts_an_address_into_brackets),
         cmocka_unit_test(gives_calls_a_key),
