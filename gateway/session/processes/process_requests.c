@@ -127,13 +127,22 @@ static void on_list(session_t *self, request_t **request_p)
 
 /* ---- of one process ---- */
 
+static bool is_absent(jspan_t member)
+{
+    return jspan_is(member, JSPAN_ABSENT) || jspan_is(member, JSPAN_NULL);
+}
+
+/* Returns the number; `otherwise` if there is none, -1 if it is something else
+ * than an integer. */
 static int64_t number_of(const request_t *request, const char *key,
                          int64_t otherwise)
 {
     int64_t value;
     jspan_t member = jspan_member(message_content_json(request->message), key);
 
-    return jspan_to_integer(member, &value) ? value : otherwise;
+    if (is_absent(member))
+        return otherwise;
+    return jspan_to_integer(member, &value) ? value : -1;
 }
 
 /* Returns a place in the output, which begins at 0. */
@@ -215,11 +224,8 @@ static void on_signal(session_t *self, process_t *process,
     jspan_t given =
         jspan_member(message_content_json((*request_p)->message), "signal");
     cleanup_free char *name = jspan_plain_new(given);
-    bool is_default =
-        jspan_is(given, JSPAN_ABSENT) || jspan_is(given, JSPAN_NULL);
-    int64_t number =
-        name ? signal_name_number(name)
-             : number_of(*request_p, "signal", is_default ? SIGTERM : 0);
+    int64_t number = name ? signal_name_number(name)
+                          : number_of(*request_p, "signal", SIGTERM);
 
     if (number < 1 || number > 31) {
         process_replies_refuse(
@@ -271,6 +277,7 @@ static void on_input(session_t *self, process_t *process, request_t **request_p)
 {
     const message_t *message = (*request_p)->message;
     jspan_t content = message_content_json(message);
+    jspan_t given = jspan_member(content, "text");
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     bytes_t bytes = {NULL, 0};
     fault_t fault;
@@ -278,10 +285,15 @@ static void on_input(session_t *self, process_t *process, request_t **request_p)
 
     if (!is_living(self, process, *request_p))
         return;
+    if (!is_absent(given) && !jspan_is(given, JSPAN_STRING)) {
+        process_replies_refuse(self, *request_p, "BadRequest",
+                               "text must be a text; bytes are a buffer");
+        return;
+    }
     if (message_buffer_count(message)) {
         bytes = message_buffer(message, 0);
-    } else if (jspan_is(jspan_member(content, "text"), JSPAN_STRING)) {
-        jspan_text(jspan_member(content, "text"), &text);
+    } else if (!is_absent(given)) {
+        jspan_text(given, &text);
         bytes = buffer_bytes(&text);
     }
     if (process->is_terminal)

@@ -318,6 +318,7 @@ static void signals_have_names_and_numbers(void **state)
 
 static void a_stop_has_its_grace(void **state)
 {
+    static const char *const wrong[] = {"-1", "600001", "1.5", "\"1\"", "[]"};
     session_t *self = *state;
 
     add(self);
@@ -327,10 +328,15 @@ static void a_stop_has_its_grace(void **state)
     DID("keeper STOP 0 0; control process_stop_reply ok");
     ask(self, "stop_request", "{\"process\":1,\"grace_ms\":600000}");
     DID("keeper STOP 600000 0; control process_stop_reply ok");
-    ask(self, "stop_request", "{\"process\":1,\"grace_ms\":-1}");
-    refused("stop", "BadRequest", "grace_ms must be a number from 0 to 600000");
-    ask(self, "stop_request", "{\"process\":1,\"grace_ms\":600001}");
-    refused("stop", "BadRequest", "grace_ms must be a number from 0 to 600000");
+    ask(self, "stop_request", "{\"process\":1,\"grace_ms\":null}");
+    DID("keeper STOP 5000 0; control process_stop_reply ok");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        cleanup_free char *content =
+            mem_format("{\"process\":1,\"grace_ms\":%s}", wrong[i]);
+        ask(self, "stop_request", content);
+        refused("stop", "BadRequest",
+                "grace_ms must be a number from 0 to 600000");
+    }
 }
 
 static void only_a_terminal_is_resized(void **state)
@@ -406,6 +412,24 @@ static void input_is_text_or_a_buffer_and_may_end(void **state)
     assert_int_equal(process->input_sent, 5);
 }
 
+static void input_of_another_type_is_refused(void **state)
+{
+    static const char *const wrong[] = {"7", "[\"a\"]", "true", "{}"};
+    session_t *self = *state;
+    const process_t *process = add(self);
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        cleanup_free char *content =
+            mem_format("{\"process\":1,\"text\":%s,\"end\":true}", wrong[i]);
+        ask(self, "input_request", content);
+        refused("input", "BadRequest",
+                "text must be a text; bytes are a buffer");
+    }
+    assert_int_equal(process->input_sent, 0);
+    ask(self, "input_request", "{\"process\":1,\"text\":null}");
+    DID("control process_input_reply ok");
+}
+
 static void much_input_waits_in_pieces(void **state)
 {
     static char most[KEEPER_INPUT_MAX];
@@ -474,6 +498,7 @@ int main(void)
         TEST(one_that_does_not_run_gets_nothing),
         TEST(what_the_keeper_does_not_take_is_refused),
         TEST(input_is_text_or_a_buffer_and_may_end),
+        TEST(input_of_another_type_is_refused),
         TEST(much_input_waits_in_pieces),
         TEST(only_a_terminals_input_is_activity),
     };
