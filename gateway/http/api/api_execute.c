@@ -106,15 +106,6 @@ static void answer_accepted(exchange_t *exchange, const execution_t *run)
     exchange_json(exchange, 202, model_run(exchange, run));
 }
 
-/* Answers that the journal of the session cannot be read. */
-static void fail_unread(exchange_t *exchange, const fault_t *fault)
-{
-    exchange_fail_by(exchange, 500,
-                     fault->code == EBADMSG ? "JournalDamaged"
-                                            : "JournalUnread",
-                     "%s", fault->text);
-}
-
 /* Returns the executions of the session in a reply, found by its whole id.
  * NULL if the session has no executions; the request is then answered. */
 static executions_t *reply_runs(exchange_t *exchange, const json_t *reply,
@@ -140,7 +131,7 @@ static executions_t *reply_runs(exchange_t *exchange, const json_t *reply,
     runs = executions_of(exchange->http, id, model_text(session, "journal"),
                          &fault);
     if (!runs)
-        fail_unread(exchange, &fault);
+        executions_fail(exchange, &fault);
     return runs;
 }
 
@@ -220,7 +211,7 @@ static void on_ready(exchange_t *exchange, const json_t *session)
         return;
     runs = executions_of(exchange->http, kernel, subscription->journal, &fault);
     if (!runs) {
-        fail_unread(exchange, &fault);
+        executions_fail(exchange, &fault);
         return;
     }
     client_key_id(exchange, CLIENT_KEY_REST, kernel, wish.key, id);
@@ -410,6 +401,8 @@ static void on_input_ready(exchange_t *exchange, const json_t *session)
     run = runs ? executions_asking(runs) : NULL;
     if (!value)
         exchange_fail(exchange, 400, "input must be a text");
+    else if (!runs)
+        executions_fail(exchange, &fault);
     else if (!run)
         exchange_fail(exchange, 409, "No request of kernel %s waits for input",
                       kernel);

@@ -69,8 +69,11 @@ static void on_read(exchange_t *exchange, const json_t *reply)
     runs = executions_of(exchange->http, model_text(session, "id"),
                          model_text(session, "journal"), &fault);
     if (!runs) {
-        exchange_fail(exchange, 404,
-                      "The session has no journal, or it was removed");
+        if (fault.code == ENOENT)
+            exchange_fail(exchange, 404,
+                          "The session has no journal, or it was removed");
+        else
+            executions_fail(exchange, &fault);
         return;
     }
     if (execution_view_image(exchange->http, runs, ref, &image, &outputs)

@@ -253,6 +253,10 @@ static void explain(const char *session, fault_t *fault)
                          "`hearth exec` still does; make a new session to go "
                          "on",
                          session);
+    else
+        (void) fault_set(fault, fault->code,
+                         "the journal of session %s cannot be read: %s",
+                         session, strerror(fault->code));
 }
 
 executions_t *executions_of(http_t *http, const char *session,
@@ -276,6 +280,14 @@ executions_t *executions_of(http_t *http, const char *session,
         return self;
     explain(session, fault);
     return NULL;
+}
+
+void executions_fail(exchange_t *exchange, const fault_t *fault)
+{
+    exchange_fail_by(exchange, 500,
+                     fault->code == EBADMSG ? "JournalDamaged"
+                                            : "JournalUnread",
+                     "%s", fault->text);
 }
 
 /* --- Events --- */

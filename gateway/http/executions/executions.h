@@ -62,9 +62,12 @@ typedef struct {
 
 zhashx_t *executions_table_new(void);
 /* Returns a session's executions, up to the current end of the journal. Lent
- * until the next tick. NULL on failure. */
+ * until the next tick. NULL on failure; the fault is for clients, -ENOENT if
+ * there is no journal. */
 executions_t *executions_of(http_t *http, const char *session,
                             const char *folder, fault_t *fault);
+/* Answers that the executions cannot be had. */
+void executions_fail(exchange_t *exchange, const fault_t *fault);
 execution_t *executions_find(const executions_t *self, const char *id);
 execution_t *executions_add(executions_t *self, const char *id);
 /* Removes an execution whose request was never sent. */

@@ -250,4 +250,35 @@ def test_a_damaged_journal_is_named(gateway: Gateway, web: Web) -> None:
     told = Rpc(web).call("execute", code="a = 1", session=session.id)
     assert told["isError"]
     assert "make a new session" in said_in(told)
+    waited = Rpc(web).call("wait", session=session.id)
+    assert waited["isError"]
+    assert "make a new session" in said_in(waited)
+    for unread in (
+        web.get(f"/hearth/sessions/{session.id}/outputs/out:1.1"),
+        web.post(f"/api/kernels/{session.id}/input", {"input": "1"}),
+    ):
+        assert unread.status == 500
+        assert unread.json["ename"] == "JournalDamaged"
     assert session.exec("print(a)").stdout == "kept\n"
+
+
+def test_a_journal_that_is_away_is_named(gateway: Gateway, web: Web) -> None:
+    session = gateway.create()
+    session.exec("print('kept')")
+    journal = Path(session.model["journal"])
+    away = journal.rename(journal.with_suffix(".away"))
+    try:
+        refused = web.post(f"/api/kernels/{session.id}/execute", {"code": "1"})
+        assert refused.status == 500
+        assert refused.json["ename"] == "JournalUnread"
+        assert "No such file or directory" in refused.json["message"]
+        assert str(journal) not in refused.json["message"]
+        unread = web.get(f"/hearth/sessions/{session.id}/outputs/out:1.1")
+        assert unread.status == 404
+        assert "has no journal" in unread.json["message"]
+    finally:
+        away.rename(journal)
+    assert (
+        web.get(f"/hearth/sessions/{session.id}/outputs/out:1.1").status == 200
+    )
+    session.delete()

@@ -280,7 +280,9 @@ static void wait_for_last(mcp_call_t *call, const char *session,
         executions_of(call->exchange->http, session, journal, &fault);
     const execution_t *run = runs ? last_run(runs) : NULL;
 
-    if (!run)
+    if (!runs)
+        tool_result_text(call, true, "%s", fault.text);
+    else if (!run)
         tool_result_text(call, true,
                          "Nothing runs in session %s, and nothing did by "
                          "execute",
