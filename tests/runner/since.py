@@ -31,7 +31,7 @@ TOUCHED = (
     ("tests/fuzz/", "fuzz"),
     ("tests/vm/", ""),
     ("tests/soak/", "deep"),
-    ("tests/demo/", ""),
+    ("tests/demo/", "deep"),
     ("gateway/cli/", "unit system http examples alone"),
     ("gateway/http/", "unit system http examples alone"),
     ("gateway/jupyter/", "unit system peers"),
