@@ -273,6 +273,11 @@ bytes_t message_identity(const message_t *self, size_t index)
     return self->identities.items[index];
 }
 
+const bytes_t *message_identities(const message_t *self)
+{
+    return self->identities.items;
+}
+
 size_t message_buffer_count(const message_t *self)
 {
     return self->buffers.count;

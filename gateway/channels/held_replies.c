@@ -2,7 +2,6 @@
 #include "gateway/channels/held_replies.h"
 
 #include "base/buffer.h"
-#include "protocol/limits.h"
 #include "protocol/message.h"
 
 #include <errno.h>
@@ -123,9 +122,9 @@ bool held_replies_are_there(const held_replies_t *self)
 static int send_held(const held_t *held, held_replies_send_fn *send, void *arg)
 {
     const message_t *message = held->message;
-    bytes_t identities[WIRE_IDENTITIES_MAX];
-    size_t count = message_identity_count(message);
     wire_parts_t parts = {
+        .identities = message_identities(message),
+        .identity_count = message_identity_count(message),
         .header = message_header(message),
         .parent = message_parent(message),
         .metadata = message_metadata(message),
@@ -134,12 +133,6 @@ static int send_held(const held_t *held, held_replies_send_fn *send, void *arg)
         .buffer_count = message_buffer_count(message),
     };
 
-    if (count > WIRE_IDENTITIES_MAX)
-        count = WIRE_IDENTITIES_MAX;
-    for (size_t i = 0; i < count; i++)
-        identities[i] = message_identity(message, i);
-    parts.identities = identities;
-    parts.identity_count = count;
     return send(arg, held->channel, &parts);
 }
 

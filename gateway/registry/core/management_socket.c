@@ -216,20 +216,16 @@ static void reply(management_t *self, const message_t *request,
                   const char *text, bytes_t data)
 {
     cleanup_buffer buffer_t header = BUFFER_EMPTY;
-    bytes_t identities[WIRE_IDENTITIES_MAX];
-    size_t count = message_identity_count(request);
     char type[64], id[48];
     wire_parts_t parts = {
-        .identities = identities,
+        .identities = message_identities(request),
+        .identity_count = message_identity_count(request),
         .parent = message_header(request),
         .content = {text, text ? strlen(text) : 0},
         .buffers = &data,
         .buffer_count = data.size ? 1 : 0,
     };
 
-    for (size_t i = 0; i < count && i < WIRE_IDENTITIES_MAX; i++)
-        identities[i] = message_identity(request, i);
-    parts.identity_count = count;
     reply_type(request, type);
     snprintf(id, sizeof id, "management_%llu",
              (unsigned long long) ++self->counter);

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "notebooks/journal/states.h"
 #include "protocol/jspan.h"
-#include "protocol/limits.h"
 #include "protocol/reply_metadata.h"
 
 #include <sodium.h>
@@ -253,7 +252,6 @@ int publisher_event(publisher_t *self, const publisher_event_t *event,
 static void send_to_asker(publisher_t *self, channel_t channel, uint64_t seq,
                           const request_t *request, wire_parts_t *parts)
 {
-    bytes_t identities[WIRE_IDENTITIES_MAX];
     size_t count = message_identity_count(request->message);
 
     parts->parent = message_header(request->message);
@@ -267,11 +265,7 @@ static void send_to_asker(publisher_t *self, channel_t channel, uint64_t seq,
         }
         return;
     }
-    if (count > WIRE_IDENTITIES_MAX)
-        count = WIRE_IDENTITIES_MAX;
-    for (size_t i = 0; i < count; i++)
-        identities[i] = message_identity(request->message, i);
-    parts->identities = identities;
+    parts->identities = message_identities(request->message);
     parts->identity_count = count;
     channels_send(self->channels, channel, parts);
 }
