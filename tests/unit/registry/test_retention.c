@@ -62,8 +62,9 @@ static int begin(void **state)
     return fake_begin(state) == 0 ? make_folder(state) : -1;
 }
 
-/* A session's state folder; `ended_us` 0: it has not ended. */
-static void leave_with(const char *id, int64_t ended_us, const char *token)
+/* Writes a session's state folder; reason "": it has not ended. */
+static void leave_of(const char *id, const char *reason, int64_t ended_us,
+                     const char *token)
 {
     cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
     fault_t fault;
@@ -77,10 +78,15 @@ static void leave_with(const char *id, int64_t ended_us, const char *token)
     spec->workspace = mem_text("/tmp");
     spec->connection_file = mem_text("/run/connection.json");
     spec->end.ended_us = ended_us;
-    if (ended_us)
-        snprintf(spec->end.reason, sizeof spec->end.reason, "idle");
+    snprintf(spec->end.reason, sizeof spec->end.reason, "%s", reason);
     assert_int_equal(path_make_folders(spec->state_folder, 0700, &fault), 0);
     assert_int_equal(session_spec_write(spec, &fault), 0);
+}
+
+/* `ended_us` 0: it has not ended. */
+static void leave_with(const char *id, int64_t ended_us, const char *token)
+{
+    leave_of(id, ended_us ? "idle" : "", ended_us, token);
 }
 
 static void leave(const char *id, int64_t ended_us)
@@ -249,6 +255,146 @@ static void moves_aside_while_the_remover_is_fast(void **state)
     assert_true(is_there("discarded/over"));
 }
 
+static void gives_up_on_a_folder_that_is_always_removed(void **state)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_retention retention_t *retention = make(table);
+    json_auto_t *reply = NULL;
+
+    (void) state;
+    leave("over", 1);
+    lost = 101;
+    reply = retention_remove(retention, "over");
+    assert_string_equal(json_string_value(json_object_get(reply, "ename")),
+                        "RemoveError");
+    assert_int_equal(lost, 1);
+    assert_true(is_there("sessions/over"));
+    assert_int_equal(removals, 0);
+    retention_step(retention, 1000000000, 0); /* and this is one more */
+    assert_true(is_there("discarded/over"));
+}
+
+static void takes_an_end_with_reason_and_time_alone(void **state)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_retention retention_t *retention = make(table);
+    static const char *const left[] = {"timeless", "causeless"};
+
+    (void) state;
+    leave_of("timeless", "idle", 0, "");
+    leave_of("causeless", "", 1, "");
+    retention_step(retention, 1000000000, 0);
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        cleanup_free char *path = mem_format("sessions/%s", left[i]);
+        json_auto_t *reply = retention_remove(retention, left[i]);
+
+        assert_true(is_there(path));
+        assert_string_equal(json_string_value(json_object_get(reply, "ename")),
+                            "UnknownSession");
+    }
+    assert_int_equal(removals, 0);
+}
+
+static void removes_gone_sessions_alone_on_request(void **state)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_retention retention_t *retention = make(table);
+    static const char *const wrong[] = {"known", "alive", "none", "a/../over"};
+
+    (void) state;
+    leave("over", 1);
+    leave("known", 1);
+    leave("alive", 0);
+    fake_add(table, "known", FAKE_GONE, 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        json_auto_t *reply = retention_remove(retention, wrong[i]);
+
+        assert_string_equal(json_string_value(json_object_get(reply, "ename")),
+                            "UnknownSession");
+    }
+    assert_int_equal(removals, 0);
+    json_auto_t *reply = retention_remove(retention, "over");
+    assert_string_equal(json_string_value(json_object_get(reply, "status")),
+                        "ok");
+    assert_int_equal(removals, 1);
+    assert_true(is_there("discarded/over"));
+}
+
+/* Returns how long the gateway pauses between two passes. */
+static int64_t pause_of(int64_t keep_ms)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_free char *aside = inside("discarded");
+    cleanup_retention retention_t *retention =
+        retention_new(folder, aside, keep_ms, table, packages, NULL);
+
+    return retention_step(retention, 1000000000, 0);
+}
+
+static void looks_as_often_as_the_time_asks_for(void **state)
+{
+    (void) state;
+    assert_int_equal(pause_of(1), 1000);
+    assert_int_equal(pause_of(10010), 1001);
+    assert_int_equal(pause_of(35999990), 3599999);
+    assert_int_equal(pause_of(36000010), 3600000);
+}
+
+static void takes_the_wall_clock_if_it_was_set_back(void **state)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_retention retention_t *retention = make(table);
+
+    (void) state;
+    leave("young", 1000000000 - KEEP_MS * 500LL);
+    retention_step(retention, 1000000000, KEEP_MS);
+    assert_true(is_there("sessions/young"));
+}
+
+/* Returns how many recordings are listed after that one. */
+static size_t list(const retention_t *retention, const char *after,
+                   const char *first, const char *next)
+{
+    json_auto_t *reply = retention_list(retention, after);
+    const json_t *recordings = json_object_get(reply, "recordings");
+    const json_t *one = json_array_get(recordings, 0);
+
+    assert_string_equal(json_string_value(json_object_get(reply, "next")),
+                        next);
+    if (*first)
+        assert_string_equal(json_string_value(json_object_get(one, "id")),
+                            first);
+    return json_array_size(recordings);
+}
+
+static void lists_what_is_left_of_gone_sessions_by_pages(void **state)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_retention retention_t *retention = make(table);
+
+    (void) state;
+    assert_int_equal(list(retention, "", "", ""), 0);
+    leave(".hidden", 1);
+    leave("alive", 0);
+    leave("known", 1);
+    leave_of("causeless", "", 1, "");
+    leave_of("timeless", "idle", 0, "");
+    fake_add(table, "known", FAKE_GONE, 0);
+    assert_int_equal(list(retention, "", "", ""), 0);
+    for (int i = 10; i < 70; i++) {
+        char id[16];
+
+        snprintf(id, sizeof id, "s%d", i);
+        leave(id, 1);
+    }
+    /* A page has 64 sessions, of which some are no recordings. */
+    assert_int_equal(list(retention, "", "s10", ""), 60);
+    leave("s70", 1);
+    assert_int_equal(list(retention, "", "s10", "s70"), 61);
+    assert_int_equal(list(retention, "s10", "s11", ""), 60);
+    assert_int_equal(list(retention, "s70", "", ""), 0);
+}
+
 static void does_nothing_without_sessions(void **state)
 {
     cleanup_session_table session_table_t *table = session_table_new(NULL);
@@ -274,6 +420,18 @@ int main(void)
                                         remove_folder),
         cmocka_unit_test_setup_teardown(moves_aside_while_the_remover_is_fast,
                                         begin, remove_folder),
+        cmocka_unit_test_setup_teardown(
+            gives_up_on_a_folder_that_is_always_removed, begin, remove_folder),
+        cmocka_unit_test_setup_teardown(takes_an_end_with_reason_and_time_alone,
+                                        begin, remove_folder),
+        cmocka_unit_test_setup_teardown(removes_gone_sessions_alone_on_request,
+                                        begin, remove_folder),
+        cmocka_unit_test_setup_teardown(looks_as_often_as_the_time_asks_for,
+                                        begin, remove_folder),
+        cmocka_unit_test_setup_teardown(takes_the_wall_clock_if_it_was_set_back,
+                                        begin, remove_folder),
+        cmocka_unit_test_setup_teardown(
+            lists_what_is_left_of_gone_sessions_by_pages, begin, remove_folder),
         cmocka_unit_test_setup_teardown(does_nothing_without_sessions, begin,
                                         remove_folder),
     };
