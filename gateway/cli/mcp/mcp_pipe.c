@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "gateway/cli/client/http_reply.h"
 #include "gateway/cli/client/net_stream.h"
+#include "gateway/cli/mcp/mcp_listen.h"
 #include "gateway/cli/mcp/mcp_request.h"
 #include "gateway/cli/mcp/mcp_stream.h"
 
@@ -33,7 +34,8 @@ struct link {
     char *line;      /* owned */
     size_t size;
     http_reply_t reply;
-    unsigned losses; /* connections that ended before the answer */
+    mcp_listen_t listen; /* owned; of a request that subscribes */
+    unsigned losses;     /* connections that ended before the answer */
     bool was_tried;
     bool was_refused;  /* by TLS, with the files that were read first */
     pipe_link_t *next; /* owned */
@@ -56,6 +58,7 @@ static void destroy_link(pipe_link_t *link)
     net_stream_close(&link->stream);
     json_decref(link->message);
     http_reply_clear(&link->reply);
+    mcp_listen_clear(&link->listen);
     free(link->line);
     free(link);
 }
@@ -125,8 +128,9 @@ static void fail_request(const pipe_link_t *link, const char *text)
 /* --- Connections --- */
 
 /* Sends the request to the gateway, which is found anew unless it still serves
- * where it was. */
-static int send_request(pipe_t *self, pipe_link_t *link, fault_t *fault)
+ * where it was, or started if it `may_start`. */
+static int send_request(pipe_t *self, pipe_link_t *link, bool may_start,
+                        fault_t *fault)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
     int r;
@@ -136,7 +140,7 @@ static int send_request(pipe_t *self, pipe_link_t *link, fault_t *fault)
     if (!self->place.host || link->was_tried
         || !mcp_place_is_current(&self->place)) {
         mcp_place_clear(&self->place);
-        if ((r = self->find(self->arg, true, &self->place, fault)) < 0)
+        if ((r = self->find(self->arg, may_start, &self->place, fault)) < 0)
             return r;
     }
     link->was_tried = true;
@@ -179,7 +183,7 @@ static void send_again(pipe_t *self, pipe_link_t *link)
     int r = -1;
 
     while (link->losses <= LOSSES_MAX
-           && (r = send_request(self, link, &fault)) < 0
+           && (r = send_request(self, link, true, &fault)) < 0
            && clock_monotonic_ms() < deadline && may_try_again(link, r))
         continue;
     if (r == 0)
@@ -271,7 +275,18 @@ static void learn(pipe_t *self, const pipe_link_t *link, const json_t *answer)
              link->reply.session);
 }
 
-static void pass_on(pipe_t *self, const pipe_link_t *link, const buffer_t *text)
+static void write_answer(pipe_link_t *link, const buffer_t *text,
+                         const json_t *answer)
+{
+    cleanup_buffer buffer_t instead = BUFFER_EMPTY;
+
+    if (mcp_listen_take(&link->listen, link->message, answer, &instead))
+        (void) write_all(STDOUT_FILENO, instead.data, instead.size);
+    else
+        write_line(text->data, text->size);
+}
+
+static void pass_on(pipe_t *self, pipe_link_t *link, const buffer_t *text)
 {
     json_auto_t *answer =
         json_loadb((const char *) text->data, text->size, 0, NULL);
@@ -281,17 +296,31 @@ static void pass_on(pipe_t *self, const pipe_link_t *link, const buffer_t *text)
         learn(self, link, answer);
         if (json_object_get(answer, "result"))
             mcp_stream_note(&self->stream, link->message, answer);
-        write_line(text->data, text->size);
+        write_answer(link, text, answer);
     } else {
+        mcp_listen_clear(&link->listen);
         fail_request(link,
                      refusal ? refusal : "the gateway's answer is not valid");
     }
 }
 
-/* Sends a request again whose connection has ended before the answer did. */
+/* Closes a stream that has ended and is to be opened again. Returns false if
+ * it is not one. */
+static bool wait_for_next(pipe_link_t *link)
+{
+    if (!mcp_listen_lose(&link->listen))
+        return false;
+    net_stream_close(&link->stream);
+    return true;
+}
+
+/* Sends a request again whose connection has ended before the answer did. One
+ * that subscribes was answered already, and has to wait for its turn. */
 static void lose(pipe_t *self, pipe_link_t *link, ssize_t got,
                  const fault_t *fault)
 {
+    if (wait_for_next(link))
+        return;
     if (got == -EPROTO && !may_try_again(link, -EPROTO)) {
         fail_request(link, fault->text);
         drop_link(self, link);
@@ -322,6 +351,8 @@ static bool read_piece(pipe_t *self, pipe_link_t *link)
     }
     if (!link->reply.is_over)
         return true;
+    if (wait_for_next(link))
+        return false;
     if (link->reply.status == 202)
         mcp_stream_note(&self->stream, link->message, NULL);
     drop_link(self, link);
@@ -333,6 +364,35 @@ static void read_link(pipe_t *self, pipe_link_t *link)
 {
     while (read_piece(self, link) && net_stream_has_more(&link->stream))
         continue;
+}
+
+/* --- Requests that subscribe --- */
+
+/* Opens the streams anew that are due. No gateway is started for them. */
+static void listen_again(pipe_t *self)
+{
+    fault_t ignored;
+
+    for (pipe_link_t *at = self->links; at; at = at->next) {
+        if (mcp_listen_wait_ms(&at->listen) != 0)
+            continue;
+        mcp_listen_try(&at->listen);
+        if (send_request(self, at, false, &ignored) < 0)
+            (void) wait_for_next(at);
+    }
+}
+
+/* Gives up the streams of a client that says nothing more: it would have to say
+ * that it wants no more of them. */
+static void end_listening(pipe_t *self)
+{
+    pipe_link_t *next;
+
+    for (pipe_link_t *at = self->links; at; at = next) {
+        next = at->next;
+        if (mcp_listen_is(at->message))
+            drop_link(self, at);
+    }
 }
 
 /* --- Notifications to a client of an older revision --- */
@@ -398,14 +458,29 @@ static size_t list_all(const pipe_t *self, struct pollfd fds[FDS_MAX])
     return count;
 }
 
+/* Returns the milliseconds until something is due; -1: nothing is. */
+static int wait_ms(const pipe_t *self)
+{
+    int least = mcp_stream_wait_ms(&self->stream);
+
+    for (const pipe_link_t *at = self->links; at; at = at->next) {
+        int wait = mcp_listen_wait_ms(&at->listen);
+        if (wait >= 0 && (least < 0 || wait < least))
+            least = wait;
+    }
+    return least;
+}
+
 static int turn(pipe_t *self, fault_t *fault)
 {
     struct pollfd fds[FDS_MAX];
     size_t count;
+    int r;
 
     open_stream(self);
+    listen_again(self);
     count = list_all(self, fds);
-    if (poll(fds, count, mcp_stream_wait_ms(&self->stream)) < 0)
+    if (poll(fds, count, wait_ms(self)) < 0)
         return errno == EINTR
                    ? 0
                    : fault_set(fault, errno, "poll: %s", strerror(errno));
@@ -416,7 +491,11 @@ static int turn(pipe_t *self, fault_t *fault)
     }
     if (fds[1].revents)
         read_stream(self);
-    return fds[0].revents ? read_input(self, fault) : 0;
+    if (fds[0].revents && (r = read_input(self, fault)) < 0)
+        return r;
+    if (self->is_ended)
+        end_listening(self);
+    return 0;
 }
 
 int mcp_pipe_run(mcp_find_fn *find, void *arg, fault_t *fault)

@@ -1,0 +1,220 @@
+"""`hearth mcp`: what comes before the answer to a request or without one, and
+tasks; a gateway that is killed meanwhile."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+import pytest
+from deadline import wait_for
+from harness import Gateway, Session
+from pipe import META, Json, Pipe, session_of, text_of
+
+CHANGED = "notifications/resources/list_changed"
+UPDATED = "notifications/resources/updated"
+UNTIL = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
+TASKS: Json = {
+    f"{META}clientCapabilities": {
+        "extensions": {"io.modelcontextprotocol/tasks": {}}
+    }
+}
+
+
+@pytest.fixture
+def own() -> Iterator[Gateway]:
+    """A gateway that may be killed, and whose calls do not wait for long."""
+    gateway = Gateway("--set", "mcp/block=0.1s").start()
+    try:
+        yield gateway
+    finally:
+        gateway.end()
+
+
+def go(gateway: Gateway, session: str) -> None:
+    done = gateway.run("files", "put", session, "/dev/null", "go")
+    assert done.returncode == 0, done.stderr
+
+
+def test_progress_comes_before_the_answer(
+    gateway: Gateway, session: Session
+) -> None:
+    """The next request is answered meanwhile."""
+    pipe = Pipe(gateway)
+    number = pipe.send(
+        "tools/call",
+        {
+            "name": "execute",
+            "arguments": {
+                "session": session.id,
+                "code": "print('epoch 3/9', flush=True)\n" + UNTIL + "'done'",
+            },
+            "_meta": {"progressToken": "p"},
+        },
+    )
+    counts = []
+    while len(counts) < 2:
+        notice = pipe.read()
+        assert notice["method"] == "notifications/progress"
+        assert notice["params"]["progressToken"] == "p"
+        assert notice["params"]["message"] == "epoch 3/9"
+        counts.append(notice["params"]["progress"])
+    assert 0 < counts[0] < counts[1]
+    go(gateway, session.id)
+    while "id" not in (answer := pipe.read()):
+        assert answer["method"] == "notifications/progress"
+    assert answer["id"] == number
+    assert "done" in text_of(answer)
+    pipe.close()
+
+
+def ask_task(pipe: Pipe, method: str, task: str) -> Json:
+    found: Json = pipe.ask(method, {"taskId": task, "_meta": TASKS})["result"]
+    return found
+
+
+def started(pipe: Pipe, code: str) -> str:
+    """Start code as a task. Return the task's id."""
+    call = {"name": "execute", "arguments": {"code": code}, "_meta": TASKS}
+    made = pipe.ask("tools/call", call)["result"]
+    assert made["resultType"] == "task", made
+    task: str = made["taskId"]
+    return task
+
+
+def test_a_task_outlives_its_gateway(own: Gateway) -> None:
+    pipe = Pipe(own)
+    task = started(pipe, UNTIL + "print('done')")
+    session = task.split(".")[0]
+    own.note_namespace(own.json("session", "show", "--json", session)["pid"])
+    assert ask_task(pipe, "tasks/get", task)["status"] == "working"
+    own.kill()
+    own.start()
+    assert ask_task(pipe, "tasks/get", task)["status"] == "working"
+    go(own, session)
+
+    def ended() -> Optional[Json]:
+        found = ask_task(pipe, "tasks/get", task)
+        return found if found["status"] != "working" else None
+
+    found = wait_for(ended, "the task's end")
+    assert found["status"] == "completed"
+    assert "done" in found["result"]["content"][0]["text"]
+    pipe.close()
+
+
+def test_a_task_is_cancelled(own: Gateway) -> None:
+    pipe = Pipe(own)
+    task = started(pipe, "import time\nwhile True: time.sleep(0.01)")
+    ask_task(pipe, "tasks/cancel", task)
+    wait_for(
+        lambda: ask_task(pipe, "tasks/get", task)["status"] == "cancelled",
+        "a cancelled task",
+    )
+    pipe.close()
+
+
+class Listening(Pipe):
+    """A client of 2026-07-28 with one subscription."""
+
+    def __init__(self, gateway: Gateway, **wanted: object) -> None:
+        super().__init__(gateway)
+        self.listening = self.send(
+            "subscriptions/listen", {"notifications": wanted, "_meta": TASKS}
+        )
+        taken = self.hear("notifications/subscriptions/acknowledged")
+        assert taken == {"notifications": wanted}
+
+    def hear(self, method: str) -> Json:
+        """Read until a notification of that name. Changes come besides: a new
+        session has one of its own."""
+        while True:
+            message = self.read()
+            assert message.get("method") in (method, CHANGED, UPDATED), message
+            params: Json = message["params"]
+            subscription = params.pop("_meta")[f"{META}subscriptionId"]
+            assert subscription == self.listening
+            if message["method"] == method:
+                return params
+
+    def cancel(self) -> None:
+        self.write(
+            {
+                "jsonrpc": "2.0",
+                "method": "notifications/cancelled",
+                "params": {"requestId": self.listening},
+            }
+        )
+
+    def drain(self) -> None:
+        """Read what came before the pipe has taken the last line."""
+        number = self.send("server/discover")
+        while self.read().get("id") != number:
+            pass
+
+
+def test_a_subscription_outlives_gateways_that_are_killed(
+    own: Gateway,
+) -> None:
+    """The client hears of what may have changed meanwhile, in the place of a
+    second acknowledgement. More often than a call would be sent again."""
+    session = own.create()
+    uri = f"hearth://sessions/{session.id}/notebook.ipynb"
+    pipe = Listening(
+        own, resourcesListChanged=True, resourceSubscriptions=[uri]
+    )
+    session.exec("1")
+    assert pipe.hear(UPDATED) == {"uri": uri}
+    for _ in range(4):
+        own.kill()
+        own.start()
+        assert pipe.hear(CHANGED) == {}
+        assert pipe.hear(UPDATED) == {"uri": uri}
+        session.exec("1")
+        assert pipe.hear(UPDATED) == {"uri": uri}
+    pipe.cancel()
+    pipe.drain()
+    session.exec("1")
+    pipe.ask("server/discover")
+    pipe.close()
+
+
+def test_a_task_is_notified_by_the_next_gateway(own: Gateway) -> None:
+    made = Pipe(own)
+    task = started(made, UNTIL)
+    made.close()
+    session = task.split(".")[0]
+    own.note_namespace(own.json("session", "show", "--json", session)["pid"])
+    pipe = Listening(own, taskIds=[task])
+    assert pipe.hear("notifications/tasks")["status"] == "working"
+    own.kill()
+    own.start()
+    assert pipe.hear("notifications/tasks")["status"] == "working"
+    go(own, session)
+    assert pipe.hear("notifications/tasks")["status"] == "completed"
+    pipe.close()
+
+
+def test_a_subscription_is_given_up_while_there_is_no_gateway(
+    own: Gateway,
+) -> None:
+    session = own.create()
+    uri = f"hearth://sessions/{session.id}/notebook.ipynb"
+    pipe = Listening(own, resourceSubscriptions=[uri])
+    own.kill()
+    pipe.cancel()
+    own.start()
+    pipe.drain()
+    session.exec("1")
+    pipe.ask("server/discover")
+    pipe.close()
+
+
+def test_a_client_that_ends_does_not_wait_for_its_subscription(
+    gateway: Gateway, session: Session
+) -> None:
+    pipe = Listening(gateway, resourcesListChanged=True)
+    pipe.execute("1", session=session.id)
+    while "id" not in (answer := pipe.read()):
+        pass
+    assert session_of(answer)
+    pipe.close()
