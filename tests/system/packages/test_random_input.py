@@ -25,7 +25,12 @@ from hearth_downloads.core.http_head import (
 )
 from hearth_downloads.fetch.url import parse_url, show_url
 from hearth_downloads.packages.requirement import parse as parse_requirement
-from hearth_downloads.tools.events import Events
+from hearth_downloads.tools.events import (
+    ID_MAX,
+    RETRY_MAX,
+    RETRY_MIN,
+    Events,
+)
 from hearth_downloads.tools.messages import (
     error_of,
     parse_message,
@@ -98,7 +103,22 @@ def read_message(data: bytes) -> None:
     assert isinstance(text, str)
     line = write_message(message)
     assert b"\n" not in line
-    assert parse_message(line)["jsonrpc"] == "2.0"
+    # By another parser: a refusal of this one would count as the sample's.
+    again = json.loads(line.decode(), parse_constant=pytest.fail)
+    assert again["jsonrpc"] == "2.0"
+
+
+def read_events(data: bytes) -> None:
+    """A stream that ends, and goes on with the same bytes."""
+    events = Events()
+    for _ in range(2):
+        for event in events.feed(data):
+            read_message(event)
+        assert len(events.last_id) <= ID_MAX
+        assert events.last_id.isascii()
+        assert not events.last_id or events.last_id.isprintable()
+        assert RETRY_MIN <= events.retry <= RETRY_MAX
+        events = events.continued()
 
 
 def read_request(data: bytes) -> None:
@@ -204,10 +224,25 @@ REFS = (
     f"{COMMIT} refs/tags/v1\n^{COMMIT}\n"
 ).encode()
 ERROR = {"jsonrpc": "2.0", "id": 7, "error": {"code": -1, "message": "no ü"}}
+RESULT = {
+    "jsonrpc": "2.0",
+    "id": 7,
+    "result": {
+        "content": [{"type": "text", "text": "a\n\u00fc\U0001f600"}],
+        "structuredContent": {"n": [1, -2.5e3, None, True, {"": []}]},
+    },
+}
+STREAM = (
+    b"id: 7\nretry: 300\ndata: " + json.dumps(ERROR).encode() + b"\n\n"
+    b": keep\r\n\r\nevent: message\nid: 8\n"
+    b"data: " + json.dumps(RESULT).encode() + b"\n\n"
+)
 
 Reader = Callable[[bytes], None]
 READERS: list[tuple[Reader, bytes, tuple[type[Exception], ...]]] = [
     (read_message, json.dumps(ERROR).encode(), (Unreachable,)),
+    (read_message, json.dumps(RESULT).encode(), (Unreachable,)),
+    (read_events, STREAM, (Unreachable,)),
     (read_request, POST, (HeadFault,)),
     (read_request, b"GET http://[::1]:8/?q HTTP/1.0\r\nA: b", (HeadFault,)),
     (read_answer, b"HTTP/1.1 200 OK\r\nETag: x\r\nTE: y", (HeadFault,)),
