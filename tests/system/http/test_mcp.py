@@ -94,7 +94,7 @@ def test_tools_are_listed_in_one_order(rpc: Rpc) -> None:
         len(json.dumps([t["name"], t["description"], t["inputSchema"]]))
         for t in tools
     )
-    # 599 tokens; test_mcp_node.py counts them where a tokenizer is.
+    # Less than 600 tokens; test_mcp_node.py counts them with a tokenizer.
     assert words < 2430
 
 
