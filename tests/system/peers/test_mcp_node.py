@@ -11,15 +11,16 @@ from typing import Any
 import bpe_openai
 import pytest
 from deadline import DEADLINE
-from harness import HEARTH, Gateway
+from harness import HEARTH, Gateway, Session
 from test_mcp_conformance import MODULES, NODE
 
 HERE = Path(__file__).resolve().parent
 INSPECTOR = MODULES / "@modelcontextprotocol" / "inspector"
 TOOLS = ["execute", "wait", "read_output", "files", "session"]
+IS_ERROR = 5  # how the inspector exits after a result with isError
 
 
-def run(gateway: Gateway, *words: str) -> str:
+def run(gateway: Gateway, *words: str, status: int = 0) -> str:
     done = subprocess.run(
         [NODE, *words],
         capture_output=True,
@@ -27,7 +28,7 @@ def run(gateway: Gateway, *words: str) -> str:
         timeout=2 * DEADLINE,
         env={**gateway.env, "HOME": str(gateway.folder)},
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
 
@@ -55,23 +56,81 @@ def test_an_agent(gateway: Gateway, transport: str, mode: str) -> None:
     assert found["cells"] == 5
 
 
-def inspect(gateway: Gateway, *words: str) -> Any:
+def inspect(
+    gateway: Gateway, *words: str, path: str = "mcp", status: int = 0
+) -> Any:
     """Return the output of the inspector's command line."""
     program = str(INSPECTOR / "clients" / "launcher" / "build" / "index.js")
-    url, token = commands(gateway, "http")
+    http = gateway.info()["http"]
     shown = run(
         gateway,
-        *(program, "--cli", *words, "--format", "json", url),
-        *("--transport", "http", "--header", f"Authorization: Bearer {token}"),
+        *(program, "--cli", *words, "--format", "json", http["url"] + path),
+        *("--transport", "http"),
+        *("--header", f"Authorization: Bearer {http['token']}"),
+        status=status,
     )
     return json.loads(shown)
 
 
-def test_the_inspector_finds_nothing_wrong(gateway: Gateway) -> None:
-    found = inspect(gateway, "--method", "tools/list", "--strict")
-    assert [tool["name"] for tool in found["result"]["tools"]] == TOOLS
-    listed = inspect(gateway, "--method", "resources/list")
-    assert "resources" in listed["result"]
+def call(
+    gateway: Gateway,
+    endpoint: str,
+    tool: str,
+    arguments: dict[str, str],
+    status: int = 0,
+) -> Any:
+    """Have the inspector call a tool. Return the structured result."""
+    words = ["--method", "tools/call", "--tool-name", tool]
+    for name, value in arguments.items():
+        words += ["--tool-arg", f"{name}={value}"]
+    answer = inspect(gateway, *words, path=endpoint, status=status)
+    return answer["result"]["structuredContent"]
+
+
+# The endpoints; {} is a session's id.
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "mcp",
+        "mcp/sessions/{}",
+        "mcp/structured",
+        "mcp/structured/sessions/{}",
+    ],
+)
+def test_the_inspector_finds_nothing_wrong(
+    gateway: Gateway, session: Session, endpoint: str
+) -> None:
+    path = endpoint.format(session.id)
+    found = inspect(gateway, "--method", "tools/list", "--strict", path=path)
+    tools = found["result"]["tools"]
+    assert [tool["name"] for tool in tools] == TOOLS
+    is_structured = "structured" in endpoint
+    is_bound = "{}" in endpoint
+    for tool in tools:
+        assert ("outputSchema" in tool) == is_structured
+        properties = tool["inputSchema"]["properties"]
+        assert ("session" in properties) == (not is_bound)
+    listed = inspect(gateway, "--method", "resources/list", path=path)
+    uris = [found["uri"] for found in listed["result"]["resources"]]
+    assert f"hearth://sessions/{session.id}" in uris
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["mcp/structured", "mcp/structured/sessions/{}"]
+)
+def test_the_inspector_takes_structured_results(
+    gateway: Gateway, session: Session, endpoint: str
+) -> None:
+    """It checks them by the schema of the tool's output."""
+    path = endpoint.format(session.id)
+    named = {} if "{}" in endpoint else {"session": session.id}
+    done = call(gateway, path, "execute", {**named, "code": "print(6 * 7)"})
+    assert done["stdout"] == "42\n"
+    wrong = {**named, "code": "1 / 0"}
+    failed = call(gateway, path, "execute", wrong, IS_ERROR)
+    assert failed["error"]["name"] == "ZeroDivisionError"
+    file = {"action": "write", "path": "a", "content": "b"}
+    assert call(gateway, path, "files", {**named, **file})["status"] == "ok"
 
 
 def test_the_tools_take_few_tokens(gateway: Gateway) -> None:
