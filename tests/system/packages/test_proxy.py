@@ -14,6 +14,7 @@ from typing import Callable, Iterator
 
 import pytest
 from accepting import Accepting, Serve
+from fake_network import FakeNetwork, judge_one_of_an_answer, resolve_twice
 from hearth_downloads.core import proxy as module
 from hearth_downloads.core.proxy import Bounds, Proxy, Report
 from hearth_downloads.packages.rules import Rules
@@ -237,6 +238,42 @@ def test_a_permitted_name_does_not_lead_to_this_machine(
     assert got.startswith(b"HTTP/1.1 403 ")
     assert running.reports()[0].kind == "address"
     assert server.accepted == 0
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize(
+    ("answers", "wall"),
+    [
+        ([["9.9.9.9"], ["127.0.0.1"]], resolve_twice),
+        ([["9.9.9.9"], ["169.254.169.254"]], resolve_twice),
+        ([["127.0.0.1", "9.9.9.9"]], judge_one_of_an_answer),
+        ([["::1", "169.254.169.254", "9.9.9.9"]], judge_one_of_an_answer),
+    ],
+)
+def test_a_name_that_changes_its_mind_does_not_lead_to_this_machine(
+    servers: Servers,
+    proxies: Proxies,
+    monkeypatch: pytest.MonkeyPatch,
+    scheme: str,
+    answers: list[list[str]],
+    wall: Callable[..., None],
+) -> None:
+    """Without the wall it leads there, so the rest proves something."""
+    index, here = servers(), servers()
+    place = f"index.example:{here.port}"
+    text = (
+        f"CONNECT {place} HTTP/1.1\r\n\r\nx"
+        if scheme == "https"
+        else f"GET http://{place}/ HTTP/1.1"
+    )
+    hosts = {"9.9.9.9": index.port, "169.254.169.254": here.port}
+    rules = Rules(scheme, "index.example", here.port)
+    FakeNetwork({"index.example": answers}, hosts).replace(monkeypatch.setattr)
+    assert proxies(rules).ask(text).startswith(b"HTTP/1.1 200 ")
+    assert (index.accepted, here.accepted) == (1, 0)
+    wall(monkeypatch.setattr)
+    assert proxies(rules).ask(text).startswith(b"HTTP/1.1 200 ")
+    assert (index.accepted, here.accepted) == (1, 1)
 
 
 @pytest.mark.parametrize(
