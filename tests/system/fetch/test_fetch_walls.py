@@ -344,8 +344,8 @@ def test_each_wall_holds_the_attack_alone(name: str) -> None:
 def test_no_file_is_read_by_its_url_in_any_case() -> None:
     """There is a wall after each wall, and no function that opens a file.
 
-    At last a server of that name is asked over http, and the worker takes no file
-    that is said to be of a URL with file.
+    At last a server of that name is asked over http, and the worker takes no
+    file that is said to be of a URL with file.
     """
     walls = {
         "read no URL but of http and https": "which is no URL with https",
