@@ -6,7 +6,7 @@ import shutil
 import socket
 import sys
 from pathlib import Path
-from typing import Iterator
+from typing import Callable, Iterator
 
 import pytest
 
@@ -19,7 +19,11 @@ from worker import KINDS, PACKAGE, Folder, open_place  # noqa: E402
 
 sys.path.insert(0, PACKAGE)
 
+from accepting import Accepting, Serve  # noqa: E402
 from hearth_downloads.core.gateway import Gateway  # noqa: E402
+from hearth_downloads.core.proxy import Bounds  # noqa: E402
+from hearth_downloads.packages.rules import Rules  # noqa: E402
+from proxying import LONG, RunningProxy, answer_plainly  # noqa: E402
 
 
 @pytest.fixture
@@ -68,3 +72,36 @@ def any_folder(
     made = Folder(place / "packages", request.param)
     made.settings["index"] = index.url
     return made
+
+
+@pytest.fixture
+def servers() -> Iterator[Callable[..., Accepting]]:
+    made: list[Accepting] = []
+
+    def make(serve: Serve = answer_plainly) -> Accepting:
+        made.append(Accepting(serve))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.close()
+
+
+@pytest.fixture
+def proxies() -> Iterator[Callable[..., RunningProxy]]:
+    made: list[RunningProxy] = []
+
+    def make(
+        rules: Rules,
+        max_bytes: int = 1 << 20,
+        silence: float = LONG,
+        takes_posts: bool = False,
+    ) -> RunningProxy:
+        made.append(
+            RunningProxy(rules, Bounds(max_bytes, silence, takes_posts))
+        )
+        return made[-1]
+
+    yield make
+    for running in made:
+        running.close()

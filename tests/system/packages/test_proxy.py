@@ -3,118 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import select
-import signal
 import socket
 import struct
 import threading
 import time
-from typing import Callable, Iterator
+from typing import Callable
 
 import pytest
-from accepting import Accepting, Serve
 from fake_network import FakeNetwork, judge_one_of_an_answer, resolve_twice
 from hearth_downloads.core import proxy as module
-from hearth_downloads.core.proxy import Bounds, Proxy, Report
 from hearth_downloads.packages.rules import Rules
-
-LONG = 30
-
-
-class RunningProxy:
-    """A proxy with its listener, as a program in the sandbox has it."""
-
-    def __init__(self, rules: Rules, bounds: Bounds) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.proxy = Proxy(rules, bounds, 64320, 64320)
-        self.proxy.attach(self.listener.fileno())
-
-    def open(self) -> socket.socket:
-        client = socket.create_connection(self.listener.getsockname())
-        client.settimeout(LONG)
-        return client
-
-    def ask(self, text: str) -> bytes:
-        """Send a head; return everything up to the end of the connection."""
-        with self.open() as client:
-            client.sendall(text.encode() + b"\r\n\r\n")
-            return read_all(client)
-
-    def reports(self) -> list[Report]:
-        """Return them when there is one."""
-        ends = time.monotonic() + LONG
-        while time.monotonic() < ends:
-            found = self.proxy.reports()
-            if found:
-                return found
-            time.sleep(0.01)
-        raise AssertionError("no report")
-
-    def close(self) -> None:
-        self.proxy.close()
-        self.listener.close()
+from proxying import LONG, Proxies, Servers, answer_plainly, read_all
 
 
 def read_to_the_end(client: socket.socket) -> None:
     while client.recv(65536):
         pass
-
-
-def read_all(client: socket.socket) -> bytes:
-    got = b""
-    try:
-        while piece := client.recv(65536):
-            got += piece
-    except ConnectionResetError:
-        pass
-    return got
-
-
-def answer_plainly(client: socket.socket) -> None:
-    head = client.recv(65536)
-    body = b"asked: " + head.split(b"\r\n")[0]
-    client.sendall(
-        b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n"
-        b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
-    )
-
-
-@pytest.fixture
-def servers() -> Iterator[Callable[..., Accepting]]:
-    made: list[Accepting] = []
-
-    def make(serve: Serve = answer_plainly) -> Accepting:
-        made.append(Accepting(serve))
-        return made[-1]
-
-    yield make
-    for server in made:
-        server.close()
-
-
-@pytest.fixture
-def proxies() -> Iterator[Callable[..., RunningProxy]]:
-    made: list[RunningProxy] = []
-
-    def make(
-        rules: Rules,
-        max_bytes: int = 1 << 20,
-        silence: float = LONG,
-        takes_posts: bool = False,
-    ) -> RunningProxy:
-        made.append(
-            RunningProxy(rules, Bounds(max_bytes, silence, takes_posts))
-        )
-        return made[-1]
-
-    yield make
-    for running in made:
-        running.close()
-
-
-Servers = Callable[..., Accepting]
-Proxies = Callable[..., RunningProxy]
 
 
 def test_asks_the_index_over_http(servers: Servers, proxies: Proxies) -> None:
@@ -198,6 +102,30 @@ def test_answers_one_request_for_each_connection(
     )
     assert got.count(b"HTTP/1.1 200") <= 1
     assert (index.accepted, other.accepted) == (1, 0)
+
+
+def test_passes_on_no_request_after_an_answer(
+    servers: Servers, proxies: Proxies
+) -> None:
+    later: list[bytes] = []
+    ended = threading.Event()
+
+    def serve(client: socket.socket) -> None:
+        answer_plainly(client)
+        later.append(client.recv(65536))
+        ended.set()
+
+    index = servers(serve)
+    running = proxies(Rules("http", "127.0.0.1", index.port))
+    text = f"GET http://127.0.0.1:{index.port}/ HTTP/1.1\r\n\r\n".encode()
+    with running.open() as client:
+        client.sendall(text)
+        got = b""
+        while b"asked:" not in got:
+            got += client.recv(65536)
+        client.sendall(text)
+        assert ended.wait(LONG)
+    assert later == [b""]
 
 
 @pytest.mark.parametrize(
@@ -313,6 +241,26 @@ def test_bounds_what_is_received(servers: Servers, proxies: Proxies) -> None:
     assert index.accepted == 1
 
 
+def test_the_very_limit_may_be_received(
+    servers: Servers, proxies: Proxies
+) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b"x" * 1000
+
+    def serve(client: socket.socket) -> None:
+        client.recv(65536)
+        client.sendall(answer)
+
+    index = servers(serve)
+    rules = Rules("http", "127.0.0.1", index.port)
+    running = proxies(rules, max_bytes=len(answer))
+    text = f"GET http://127.0.0.1:{index.port}/ HTTP/1.1"
+    assert running.ask(text) == answer
+    # One more byte would be too much, and no host is refused before it comes.
+    running.ask(text)
+    assert index.accepted == 2
+    assert running.reports()[0].kind == "limit"
+
+
 def test_ends_a_silent_answer(servers: Servers, proxies: Proxies) -> None:
     ended = threading.Event()
     index = servers(lambda client: ended.wait(LONG) and None)
@@ -402,6 +350,22 @@ def test_says_what_cannot_be_reached(proxies: Proxies) -> None:
     assert (report.kind, report.reason) == ("dial", "Connection refused")
 
 
+def test_says_that_a_name_is_not_known(
+    proxies: Proxies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    running = proxies(Rules("http", "index.example", 80))
+    with socket.socket() as client:  # create_connection would resolve
+        client.connect(running.listener.getsockname())
+        client.sendall(b"GET http://index.example/ HTTP/1.1\r\n\r\n")
+        assert read_all(client).startswith(b"HTTP/1.1 502 ")
+    report = running.reports()[0]
+    assert (report.kind, report.reason) == ("dial", "Name not known")
+
+
 def test_gives_up_a_host_that_does_not_take_a_connection(
     proxies: Proxies,
 ) -> None:
@@ -470,99 +434,3 @@ def test_ends_a_request_whose_body_ends(
         )
         client.shutdown(socket.SHUT_WR)
         assert ended.wait(LONG)
-
-
-def test_holds_what_it_needs_alone(proxies: Proxies) -> None:
-    """Nothing of the worker's, nor the listener of the sandbox before."""
-    held = os.open("/", os.O_PATH)
-    running = proxies(Rules("http", "127.0.0.1", 1))
-    os.close(held)
-    for _ in range(2):
-        running.proxy.attach(running.listener.fileno())
-        running.ask("GET http://other.example/ HTTP/1.1")
-    there = [
-        os.readlink(f"/proc/{running.proxy.pid}/fd/{name}")
-        for name in os.listdir(f"/proc/{running.proxy.pid}/fd")
-        if int(name) > 2
-    ]
-    assert len(there) == 2
-    assert all(one.startswith("socket:") for one in there)
-
-
-def test_one_that_was_killed_reports_nothing_more(proxies: Proxies) -> None:
-    running = proxies(Rules("http", "127.0.0.1", 1))
-    running.ask("GET http://other.example/ HTTP/1.1")
-    os.kill(running.proxy.pid, signal.SIGKILL)
-    poll = select.poll()
-    pidfd = os.pidfd_open(running.proxy.pid)
-    try:
-        poll.register(pidfd, select.POLLIN)
-        assert poll.poll(LONG * 1000)
-    finally:
-        os.close(pidfd)
-    assert [one.kind for one in running.proxy.reports()] == ["host"]
-
-
-def test_bounds_connections(servers: Servers, proxies: Proxies) -> None:
-    """More of them wait until one ends."""
-    index = servers()
-    running = proxies(Rules("http", "127.0.0.1", index.port))
-    idle = [running.open() for _ in range(module.CONNECTIONS_MAX)]
-    with running.open() as late:
-        late.sendall(
-            f"GET http://127.0.0.1:{index.port}/ HTTP/1.1\r\n\r\n".encode()
-        )
-        late.settimeout(0.5)
-        with pytest.raises(socket.timeout):
-            late.recv(100)
-        assert index.accepted == 0
-        for client in idle:
-            client.close()
-        late.settimeout(LONG)
-        assert late.recv(100).startswith(b"HTTP/1.1 200 ")
-
-
-def test_the_next_listener_may_come_with_a_connection_to_the_last_one(
-    servers: Servers, proxies: Proxies
-) -> None:
-    index = servers()
-    running = proxies(Rules("http", "127.0.0.1", index.port))
-    os.kill(running.proxy.pid, signal.SIGSTOP)
-    with running.open(), running.listener:
-        running.listener = socket.create_server(("127.0.0.1", 0))
-        running.proxy.attach(running.listener.fileno())
-        os.kill(running.proxy.pid, signal.SIGCONT)
-        got = running.ask(f"GET http://127.0.0.1:{index.port}/ HTTP/1.1")
-    assert got.startswith(b"HTTP/1.1 200 ")
-
-
-def test_bounds_reports(servers: Servers, proxies: Proxies) -> None:
-    running = proxies(Rules("http", "127.0.0.1", 1))
-    for _ in range(2 * module.REPORTS_MAX):
-        running.ask("GET http://other.example/ HTTP/1.1")
-    assert len(running.proxy.reports()) <= module.REPORTS_MAX
-
-
-def test_ends_with_the_worker(proxies: Proxies) -> None:
-    running = proxies(Rules("http", "127.0.0.1", 1))
-    pidfd = os.pidfd_open(running.proxy.pid)
-    try:
-        running.proxy.control.shutdown(socket.SHUT_RDWR)
-        poll = select.poll()
-        poll.register(pidfd, select.POLLIN)
-        assert poll.poll(LONG * 1000)
-    finally:
-        os.close(pidfd)
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives up its user")
-def test_is_not_root(proxies: Proxies) -> None:
-    running = proxies(Rules("http", "127.0.0.1", 1))
-    running.ask("GET http://other.example/ HTTP/1.1")
-    with open(f"/proc/{running.proxy.pid}/status") as file:
-        status = dict(
-            line.split(":", 1) for line in file.read().splitlines() if line
-        )
-    assert status["Uid"].split() == ["64320"] * 4
-    assert status["Gid"].split() == ["64320"] * 4
-    assert status["Groups"].split() == []
