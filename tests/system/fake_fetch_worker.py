@@ -19,6 +19,10 @@ PLAIN = b"city,people\nBonn,331885\n"
 
 README = b"hello\n"
 COMMIT = hashlib.sha1(README).hexdigest()
+AWAY = (
+    "the server cannot be reached; this is the mirror's state of "
+    "2026-11-29 10:00 UTC"
+)
 # What every repository has but its README.md: a type, a name and a content.
 REPOSITORY = [
     (b"d", b"src", b""),
@@ -191,6 +195,10 @@ class Worker:
 
     def detached(self) -> None:
         self.give(branch="")
+
+    def away(self) -> None:
+        """The server is, and a mirror has answered."""
+        self.give(cached=True, note=AWAY)
 
     def more(self) -> None:
         self.give(path="/etc/passwd")

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from deadline import wait_for
-from fake_fetch_worker import COMMIT, PLAIN, README, REPOSITORY
+from fake_fetch_worker import AWAY, COMMIT, PLAIN, README, REPOSITORY
 from harness import HEARTH, Gateway
 from notes import read_notes
 from processes import start_time
 
 __all__ = [
     "ALLOW",
+    "AWAY",
     "COMMIT",
     "HOST",
     "PLAIN",

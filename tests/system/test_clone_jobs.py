@@ -13,7 +13,15 @@ from typing import Any, Iterator
 
 import pytest
 from deadline import wait_for
-from fetch_gateway import ALLOW, COMMIT, HOST, README, REPOSITORY, Fetching
+from fetch_gateway import (
+    ALLOW,
+    AWAY,
+    COMMIT,
+    HOST,
+    README,
+    REPOSITORY,
+    Fetching,
+)
 from harness import HEARTH, Session, started
 from records import records, wait_record
 
@@ -135,6 +143,22 @@ def test_what_is_missing_is_said(gateway: Fetching, session: Session) -> None:
     ):
         done = gateway.run("clone", session.id, "--lfs", f"{HOST}/{name}")
         assert (done.returncode, done.stderr) == (0, f"hearth: {text}\n")
+
+
+def test_a_note_is_said(gateway: Fetching, session: Session) -> None:
+    """And is no part of the recording."""
+    done = gateway.run("clone", session.id, f"{HOST}/away")
+    said = line("away", after="  (cached)")
+    assert (done.returncode, done.stdout) == (0, said)
+    assert done.stderr == f"hearth: {AWAY}\n"
+
+    def read_journal() -> bytes:
+        paths = Path(session.model["journal"]).glob("journal-*.log")
+        return b"".join(path.read_bytes() for path in paths)
+
+    wait_for(lambda: f"{HOST}/away".encode() in read_journal(), "a record")
+    assert b"cannot be reached" not in read_journal()
+    assert COMMIT in json.dumps(session.notebook())
 
 
 def test_json(gateway: Fetching, session: Session) -> None:

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NOTE_WIDTH 500
+
 /* Returns the content of the request; NULL after what is wrong was printed. */
 static json_t *describe(const arguments_t *arguments)
 {
@@ -48,6 +50,14 @@ static json_t *describe(const arguments_t *arguments)
     return content;
 }
 
+static void print_note(const json_t *reply)
+{
+    const char *note = member_text(reply, "note");
+
+    if (*note)
+        fprintf(stderr, "hearth: %s\n", terminal_cell(note, NOTE_WIDTH));
+}
+
 /* Says what the repository has and the workspace has not. */
 static void print_missing(const json_t *reply, bool had_lfs)
 {
@@ -79,6 +89,7 @@ static void print_cloned(const json_t *reply, bool had_lfs)
            member_text(reply, "commit"), *branch ? "  branch " : "", branch,
            json_is_true(json_object_get(reply, "cached")) ? "  (cached)" : "");
     fflush(stdout);
+    print_note(reply);
     print_missing(reply, had_lfs);
 }
 

@@ -7,7 +7,8 @@
 
 #define BRANCH_MAX     200 /* bytes */
 #define BRANCH_LETTERS DOWNLOAD_LETTERS "._-/+@#"
-#define MEMBERS        8
+#define MEMBERS        8   /* and perhaps a note */
+#define NOTE_SIZE      500 /* of a sentence, in bytes */
 
 bool clone_answer_is_commit(const char *text_or_null)
 {
@@ -35,12 +36,27 @@ static const char *find_bad_count(const json_t *said)
     return NULL;
 }
 
+/* Returns the reply for what is valid. */
+static json_t *make_reply(const json_t *said)
+{
+    const char *note = json_string_value(json_object_get(said, "note"));
+    json_t *reply = json_copy((json_t *) (uintptr_t) said);
+    char text[NOTE_SIZE];
+
+    json_object_set_new(reply, "status", json_string("ok"));
+    if (note) {
+        download_answer_clean(note, text, sizeof text);
+        json_object_set_new(reply, "note", json_string(text));
+    }
+    return reply;
+}
+
 static json_t *read_ok(const json_t *said, const char **ret_flaw)
 {
     const char *bad_count = find_bad_count(said);
-    json_t *reply;
+    const json_t *note = json_object_get(said, "note");
 
-    if (json_object_size(said) != MEMBERS)
+    if (json_object_size(said) != MEMBERS + (note != NULL))
         *ret_flaw = "not the eight members of `ok`";
     else if (!clone_answer_is_commit(
                  json_string_value(json_object_get(said, "commit"))))
@@ -52,11 +68,10 @@ static json_t *read_ok(const json_t *said, const char **ret_flaw)
         *ret_flaw = bad_count;
     else if (!json_is_boolean(json_object_get(said, "cached")))
         *ret_flaw = "cached";
-    else {
-        reply = json_copy((json_t *) (uintptr_t) said);
-        json_object_set_new(reply, "status", json_string("ok"));
-        return reply;
-    }
+    else if (note && !json_is_string(note))
+        *ret_flaw = "note";
+    else
+        return make_reply(said);
     return NULL;
 }
 

@@ -56,8 +56,9 @@ static void note_done(const registry_parts_t *parts, const fetch_about_t *about,
     json_auto_t *result = json_copy(reply);
 
     /* The request has it, and a notebook shows it without what may be
-     * secret. */
+     * secret. How a repository came is no part of what came. */
     json_object_del(result, "url");
+    json_object_del(result, "note");
     session_note_add(parts,
                      &(session_note_t){.session = about->session,
                                        .who = about->who,

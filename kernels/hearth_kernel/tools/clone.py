@@ -83,5 +83,7 @@ def serve(line: str) -> None:
         asked,
     )
     print(_line(reply))
+    if "note" in reply:
+        print(f"%clone: {reply['note']}", file=sys.stderr)
     for lack in _lacks(reply, "lfs" in asked):
         print(f"%clone: {lack}", file=sys.stderr)

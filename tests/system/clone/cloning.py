@@ -78,6 +78,7 @@ class Cloned:
     lfs: int
     submodules: int
     cached: bool
+    note: str = ""
     tree: dict[bytes, Record] = field(default_factory=dict)
 
     def check(self) -> None:

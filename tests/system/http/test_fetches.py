@@ -9,7 +9,7 @@ from typing import Any, Iterator, Optional
 
 import pytest
 from deadline import wait_for
-from fetch_gateway import ALLOW, COMMIT, HOST, PLAIN, README, Fetching
+from fetch_gateway import ALLOW, AWAY, COMMIT, HOST, PLAIN, README, Fetching
 from keys import two_tokens
 from records import wait_record
 from web import Answer, Web
@@ -105,6 +105,8 @@ def test_a_repository_arrives(web: Web, here: str) -> None:
         "submodules": 2,
         "cached": False,
     }
+    away = fetch(web, here, "away", kind="repository")
+    assert (away.status, away.json["note"]) == (200, AWAY)
     placed = workspace(web, here) / "d/lacks-1-2"
     assert (placed / "README.md").read_bytes() == README
     again = fetch(web, here, "plain", kind="repository", path="d/lacks-1-2")

@@ -10,6 +10,7 @@ import pytest
 from deadline import wait_for
 from fetch_gateway import (
     ALLOW,
+    AWAY,
     COMMIT,
     HOST,
     PLAIN,
@@ -164,6 +165,7 @@ def test_history_is_cut(
     [
         ("cached", f"branch main: {HOLDS} (cached)"),
         ("detached", f"on no branch: {HOLDS}"),
+        ("away", f"branch main: {HOLDS} (cached). Note: {AWAY}"),
         (
             "lacks-3-2",
             "3 files are Git LFS pointers: lfs = true brings their contents. "

@@ -214,6 +214,11 @@ def test_what_is_asked_of_a_repository(kernel, words, more):
                 "%clone: 1 submodule is an empty folder",
             ],
         ),
+        (
+            {"note": "it is old", "submodules": 1},
+            f"tool  commit {COMMIT}  branch main",
+            ["%clone: it is old", "%clone: 1 submodule is an empty folder"],
+        ),
     ],
 )
 def test_what_is_printed_of_a_repository(kernel, more, line, notes):

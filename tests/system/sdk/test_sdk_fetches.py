@@ -15,6 +15,7 @@ import pytest
 from deadline import wait_for
 from fetch_gateway import (
     ALLOW,
+    AWAY,
     COMMIT,
     HOST,
     PLAIN,
@@ -106,7 +107,9 @@ def test_a_repository_is_described(
         session.files.clone(f"{HOST}/tool.git", "x", submodules=True)
     done = session.files.clone(f"{HOST}/lacks-3-2", path="x")
     assert done == replace(CLONED, path="x", lfs=3, submodules=2)
-    assert session.files.clone(f"{HOST}/cached").is_cached
+    done = session.files.clone(f"{HOST}/cached")
+    assert (done.is_cached, done.note) == (True, "")
+    assert session.files.clone(f"{HOST}/away").note == AWAY
     assert session.files.clone(f"{HOST}/detached").branch == ""
 
 

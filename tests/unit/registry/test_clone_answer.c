@@ -40,6 +40,15 @@ static void an_answer(void **state)
                            "\"status\": \"ok\""));
 }
 
+static void a_note_is_one_clean_sentence(void **state)
+{
+    (void) state;
+    assert_non_null(
+        strstr(read_text(OK("\"" HASH "\"", "\"\"",
+                            COUNTS ",\"cached\":true,\"note\":\"a\\u001bb\"")),
+               "\"note\": \"a b\", "));
+}
+
 static void what_is_not_valid_is_a_failure(void **state)
 {
     static const struct {
@@ -80,6 +89,10 @@ static void what_is_not_valid_is_a_failure(void **state)
             "\"cached\":true"),
          "submodules"},
         {OK("\"" HASH "\"", "\"\"", COUNTS ",\"cached\":1"), "cached"},
+        {OK("\"" HASH "\"", "\"\"", COUNTS ",\"cached\":true,\"note\":7"),
+         "note"},
+        {OK("\"" HASH "\"", "\"\"", COUNTS ",\"note\":\"x\""),
+         "not the eight members"},
     };
 
     (void) state;
@@ -96,6 +109,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer),
+        cmocka_unit_test(a_note_is_one_clean_sentence),
         cmocka_unit_test(what_is_not_valid_is_a_failure),
     };
 

@@ -438,6 +438,9 @@ class ClonedRepository:
     submodules: int
     #: Whether the gateway had it, and the server had nothing to send.
     is_cached: bool
+    #: A sentence about how it came, as that the server cannot be reached and
+    #: of when the gateway's mirror is; "": as usual.
+    note: str = ""
 
 
 def cloned_repository(model: Mapping[str, Any]) -> ClonedRepository:
@@ -450,6 +453,7 @@ def cloned_repository(model: Mapping[str, Any]) -> ClonedRepository:
         lfs=model["lfs"],
         submodules=model["submodules"],
         is_cached=model["cached"],
+        note=model.get("note", ""),
     )
 
 

@@ -204,7 +204,7 @@ class Copy:
     def _describe_all(
         self, parts: list[Part], tree: TreeFile, size: int
     ) -> dict[str, Any]:
-        head = parts[0].head
+        head, note = parts[0].head, parts[0].note
         return {
             "commit": head.commit if head else "",
             "branch": show_branch(head.branch) if head else "",
@@ -214,6 +214,7 @@ class Copy:
             "lfs": sum(one.lfs for one in parts),
             "submodules": sum(one.submodules for one in parts),
             "cached": all(one.is_cached for one in parts),
+            **({"note": note} if note else {}),
         }
 
 

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Optional
 
 from hearth_downloads.clone.git import quote, write_sections
 from hearth_downloads.clone.index import INDEX_BYTES_MAX, rewrite_index
@@ -56,6 +57,13 @@ def parse_head(found: object) -> Head:
     if not isinstance(commit, str) or not is_hash(commit):
         raise taken_over("no commit")
     return Head(commit, str(branch), str(default))
+
+
+def parse_default(found: object) -> Optional[str]:
+    """Return the server's branch, "" if it has none; None: it was not asked."""
+    if isinstance(found, str) and (not found or is_ref_name(found)):
+        return found
+    return None
 
 
 class DotGit:

@@ -3,6 +3,7 @@
     mirrors/KEY/objects/pack/   packs and their indexes, and nothing else
     mirrors/KEY/packed-refs     all refs
     mirrors/KEY/shallow         where the history ends, of one with a depth
+    mirrors/KEY/asked           when the server was asked (asked.py)
 
 KEY is of the URL and the lists (job.py). A mirror is moved into the folder of
 its job, and back again. So no two programs ever write to it, and it is lost if
@@ -18,6 +19,7 @@ import stat
 from dataclasses import dataclass
 from typing import Optional
 
+from hearth_downloads.clone.asked import ASKED, Asked, read_asked
 from hearth_downloads.clone.git import MIRROR, write_config
 from hearth_downloads.clone.job import Job
 from hearth_downloads.clone.space import Space, open_file
@@ -47,6 +49,14 @@ class _Stored:
     used: float
     size: int
     name: str
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Describes a mirror before the job."""
+
+    packs: set[str]
+    asked: Optional[Asked]
 
 
 class Mirrors:
@@ -112,8 +122,8 @@ class Mirrors:
 
     def take(
         self, key: str, space: Space, url: str, earlier: Optional[Space]
-    ) -> set[str]:
-        """Move a mirror to the job, or make one; return its packs.
+    ) -> Taken:
+        """Move a mirror to the job, or make one; return what it has.
 
         `earlier` is of a part of the job that has this mirror: a repository
         may be there more than once.
@@ -124,6 +134,7 @@ class Mirrors:
             )
         if earlier is not None and look_at(MIRROR, space.space) is None:
             _copy(earlier, space)
+        asked = _read_asked(space)
         packs = self._open_kept(space)
         mirror = space.open_mirror()
         try:
@@ -133,7 +144,7 @@ class Mirrors:
             os.close(space.make_folder("refs", mirror))
         finally:
             os.close(mirror)
-        return packs
+        return Taken(packs, asked if packs else None)
 
     def _open_kept(self, space: Space) -> set[str]:
         """Make ready what was kept, for this job's user."""
@@ -149,12 +160,14 @@ class Mirrors:
         os.close(mirror)
         return set()
 
-    def keep(self, key: str, space: Space) -> None:
+    def keep(self, key: str, space: Space, asked: Optional[Asked]) -> None:
         """Move the mirror back, as far as it is one."""
         if not trim(space):
             return
         mirror = space.open_mirror()
         try:
+            if asked:
+                space.write(ASKED, mirror, asked.encode())
             measure = Measure()
             measure.add(mirror)
             os.utime(mirror)
@@ -272,6 +285,17 @@ def _is_empty(name: str, pack: int) -> bool:
         return os.pread(number, _PACK_HEAD, 0)[8:] == bytes(4)
     finally:
         os.close(number)
+
+
+def _read_asked(space: Space) -> Optional[Asked]:
+    """Return what a mirror has of its server, before git can change it."""
+    mirror = _enter(space, MIRROR, space.space)
+    if mirror < 0:
+        return None
+    try:
+        return read_asked(mirror)
+    finally:
+        os.close(mirror)
 
 
 def _enter(space: Space, name: str, parent: int) -> int:

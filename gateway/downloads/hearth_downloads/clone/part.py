@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Optional
 
+from hearth_downloads.clone.asked import Asked
 from hearth_downloads.clone.contents import Contents, Filled
 from hearth_downloads.clone.dotgit import DotGit, Head
 from hearth_downloads.clone.index import INDEX_BYTES_MAX, rewrite_index
@@ -52,6 +54,8 @@ class Part:
         self.urls: dict[str, str] = {}  # of its submodules that come, by name
         self.had_mirror = self.keeps_mirror = self.is_cached = False
         self.is_mirror_whole = False  # though its contents may not come
+        self.asked: Optional[Asked] = None  # what the server said last
+        self.note = ""  # a sentence about how the copy was made
         self.lfs = self.submodules = 0  # files and folders that lack theirs
 
     def bring(self, certificates: bytes) -> None:
@@ -59,9 +63,10 @@ class Part:
         space = self.space
         space.put_authorities(certificates)
         url = self.about.url.text
-        before = self.mirrors.take(self.key, space, url, self.earlier)
+        taken = self.mirrors.take(self.key, space, url, self.earlier)
+        before, self.asked = taken.packs, taken.asked
         self.had_mirror = bool(before)
-        head = Run(self.about, self.gateway, space).run()
+        head = self._run()
         if self.job.branch:
             head = replace(head, branch=self.job.branch)
         after = trim(space)
@@ -78,6 +83,19 @@ class Part:
         is_same = bool(before) and before == after
         self.is_cached = is_same and self.contents.is_cached
         self.keeps_mirror = True
+
+    def _run(self) -> Head:
+        """Run git; note what the server has said, or that it is away."""
+        run = Run(self.about, self.gateway, self.space, self.asked)
+        at = int(time.time())
+        head = run.run()
+        if run.is_away and self.asked:
+            self.note = self.asked.say()
+        elif run.default is not None:
+            is_default = not self.about.ref and not head.branch
+            default = run.default or (head.commit if is_default else "")
+            self.asked = Asked(at, head.digits, default, head.branch)
+        return head
 
     def _bring_contents(self) -> None:
         """Get the contents of Git LFS; without them the mirror is whole."""
@@ -131,6 +149,6 @@ class Part:
         """Put the mirror back, and remove the folder."""
         try:
             if self.keeps_mirror or self.is_mirror_whole:
-                self.mirrors.keep(self.key, self.space)
+                self.mirrors.keep(self.key, self.space, self.asked)
         finally:
             self.space.end()

@@ -7,7 +7,8 @@ worker. What it needs is imported before the sandbox is made.
     tree/       the working tree, and `index`
     modules     what .gitmodules has, if asked for
     lfs         paths of the files whose contents Git LFS has, if asked for
-    report      the end: `{"ok": …}` or `{"fault": …}`
+    report      the end: `{"ok": …}` or `{"fault": …}`; with "ok" also "asked",
+                or "away", the fault of a server for which the mirror answers
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import json
 import os
 import subprocess
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, Optional
 
+from hearth_downloads.clone.asked import Asked
 from hearth_downloads.clone.git import INSIDE, MIRROR, TREE
 from hearth_downloads.clone.ref import is_hash
 
@@ -38,6 +40,7 @@ class Request:
     depth: int
     lists_lfs: bool
     lists_modules: bool
+    asked: Optional[Asked]  # what the mirror has of its server
 
 
 class Stop(Exception):
@@ -52,7 +55,10 @@ def run(request: Request) -> NoReturn:
     """Do it, and report; the end of this process."""
     os.chdir(INSIDE)
     try:
-        report: dict[str, object] = {"ok": _Copy(request).run()}
+        copy = _Copy(request)
+        report: dict[str, object] = {"ok": copy.run(), "asked": copy.asked}
+        if copy.away:
+            report["away"] = copy.away
     except Stop as stop:
         report = {"fault": stop.fault}
     with open(REPORT, "w", encoding="ascii") as file:
@@ -68,6 +74,8 @@ class _Copy:
         self.ref = request.ref
         self.head = ""  # the server's own branch
         self.head_hash = ""
+        self.asked: Optional[str] = None  # its branch, if it was asked for it
+        self.away: dict[str, str] = {}  # why it could not be
 
     def run(self) -> dict[str, str]:
         """Return commit, branch and the server's branch."""
@@ -77,13 +85,15 @@ class _Copy:
             commit, branch = self._find(self.ref), ""
         else:
             commit, branch = self._get_ref()
-        self._git("refs", "pack-refs", "--all", "--prune")
         self._git("checkout", "read-tree", "--reset", "-u", commit)
         if self.request.lists_lfs:
             self._git("lfs", "ls-files", "-z", ":(top,attr:filter=lfs)")
             os.rename(HEARD, LFS)
         if self.request.lists_modules:
             self._list_modules()
+        # Only packed refs are kept. So after a failure the mirror has those of
+        # the time that is in its file `asked`.
+        self._git("refs", "pack-refs", "--all", "--prune")
         return {"commit": commit, "branch": branch, "head": self.head}
 
     def _list_modules(self) -> None:
@@ -130,6 +140,8 @@ class _Copy:
         if self._find(self.ref):
             return
         if not self.request.depth:
+            self._list("HEAD")
+            self.asked, self.head = self.head, ""  # for the next job alone
             self._fetch_all()
         if not self._find(self.ref):
             self._fetch(self.ref)
@@ -138,7 +150,15 @@ class _Copy:
 
     def _get_ref(self) -> tuple[str, str]:
         """Return commit and branch of a name, as the server has it now."""
-        branches, tags = self._ask()
+        try:
+            branches, tags = self._ask()
+        except Stop as stop:
+            kept = self._get_kept() if stop.fault["kind"] == "ask" else None
+            if not kept:
+                raise
+            self.away = stop.fault
+            return kept
+        self.asked = self.head
         ref = self.ref or self.head
         if not ref:
             return self._get_head(), ""
@@ -156,6 +176,26 @@ class _Copy:
         if not commit:
             raise Stop("commit" if self._try("show-ref", target) else "ref")
         return commit, ref if is_branch else ""
+
+    def _get_kept(self) -> Optional[tuple[str, str]]:
+        """Return commit and branch as the mirror has them, if it does.
+
+        The worker judges whether the server is away.
+        """
+        asked = self.request.asked
+        if asked is None:
+            return None
+        self._set_digits(asked.digits)
+        self.head = "" if is_hash(asked.head) else asked.head
+        ref, branch = self.ref or self.head, ""
+        commit = "" if ref or not asked.head else self._find(asked.head)
+        # A mirror with a depth may have an older branch of a tag's name.
+        if ref and (asked.branch or not self.request.depth):
+            commit = self._find(f"refs/remotes/origin/{ref}")
+            branch = ref if commit else ""
+        if ref and not commit:
+            commit = self._find(f"refs/tags/{ref}")
+        return (commit, branch) if commit else None
 
     def _get_head(self) -> str:
         """Return the commit of a server whose HEAD is no branch."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Optional
 
 from hearth_downloads.clone import program
-from hearth_downloads.clone.dotgit import Head, parse_head
+from hearth_downloads.clone.asked import Asked
+from hearth_downloads.clone.dotgit import Head, parse_default, parse_head
 from hearth_downloads.clone.git import (
     environment,
     find_git,
@@ -20,11 +21,11 @@ from hearth_downloads.clone.space import Space
 from hearth_downloads.clone.tree import NOUN
 from hearth_downloads.core.faults import Failed, Fault, clean
 from hearth_downloads.core.gateway import Gateway
-from hearth_downloads.core.proxy import Bounds, Proxy
+from hearth_downloads.core.proxy import Bounds, Proxy, Report
 from hearth_downloads.core.sandbox import Program, Result, Sandbox
 from hearth_downloads.fetch.places import Places
 from hearth_downloads.fetch.sentences import Case
-from hearth_downloads.fetch.url import Url
+from hearth_downloads.fetch.url import Url, split_place
 
 PROGRESS_SECONDS = 1.0
 MEASURE_SECONDS = 0.25
@@ -47,11 +48,20 @@ class About:
 class Run:
     """The program in its sandbox, and the looks at it meanwhile."""
 
-    def __init__(self, about: About, gateway: Gateway, space: Space) -> None:
+    def __init__(
+        self,
+        about: About,
+        gateway: Gateway,
+        space: Space,
+        asked: Optional[Asked],
+    ) -> None:
         self.about = about
         self.job = about.job
         self.gateway = gateway
         self.space = space
+        self.asked = asked
+        self.default: Optional[str] = None  # the server's, if it was asked
+        self.is_away = False  # it cannot be reached, and the mirror is used
         self.git = find_git()
         self.reported_at = time.monotonic()
         self.measured_at = 0.0
@@ -69,6 +79,7 @@ class Run:
             about.depth,
             job.lfs,
             job.submodules,
+            self.asked,
         )
         sandbox = Sandbox(job, self.space.path, visible_folders())
         most = TRAFFIC_FACTOR * job.bytes_left + SPARE_BYTES
@@ -104,11 +115,35 @@ class Run:
         if report is None:
             said = clean(result.output[-500:])
             raise Failed(f"git has ended without a report: {said or 'no word'}")
-        if "fault" not in report:
-            return parse_head(report.get("ok"))
-        raise self._explain(proxy, report["fault"])
+        reports = proxy.reports()
+        if "fault" in report:
+            raise self._explain(proxy, reports, report["fault"])
+        self.default = parse_default(report.get("asked"))
+        if "away" in report:
+            self.is_away = self._is_away(proxy, reports)
+            if not self.is_away:
+                raise self._explain(proxy, reports, report["away"])
+        return parse_head(report.get("ok"))
 
-    def _explain(self, proxy: Proxy, fault: object) -> Fault:
+    def _is_away(self, proxy: Proxy, reports: list[Report]) -> bool:
+        """Return true if no connection to the server could be made.
+
+        The proxy knows it. What git says may quote a server that refuses.
+        """
+        url = self.about.url
+        return (
+            bool(reports)
+            and proxy.received() == 0
+            and all(
+                one.kind == "dial"
+                and split_place(one.place) == (url.host, url.port)
+                for one in reports
+            )
+        )
+
+    def _explain(
+        self, proxy: Proxy, reports: list[Report], fault: object
+    ) -> Fault:
         found = fault if isinstance(fault, dict) else {}
         kind, said = (
             value if isinstance(value, str) else ""
@@ -119,7 +154,7 @@ class Run:
             self.job,
             about.places,
             about.url,
-            proxy.reports(),
+            reports,
             about.authorities,
             NOUN,
             TRAFFIC_FACTOR,

@@ -38,6 +38,7 @@ static void add_lack(int64_t count, const char *one, const char *several,
 char *fetch_text_cloned(const json_t *reply, bool had_lfs)
 {
     const char *branch = model_text(reply, "branch");
+    const char *note = model_text(reply, "note");
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
 
     buffer_format(&out,
@@ -47,6 +48,8 @@ char *fetch_text_cloned(const json_t *reply, bool had_lfs)
                   *branch ? "branch " : "on no branch", branch,
                   number(reply, "files"), number(reply, "bytes"),
                   cached(reply));
+    if (*note)
+        buffer_format(&out, ". Note: %s", note);
     add_lack(number(reply, "lfs"),
              had_lfs ? "file looks like a Git LFS pointer, and stays"
                      : "file is a Git LFS pointer: lfs = true brings its "

@@ -72,6 +72,20 @@ static void describes_a_repository(void **state)
     }
 }
 
+static void passes_a_note_on(void **state)
+{
+    json_auto_t *reply = repository("main", 0, 1, true);
+
+    (void) state;
+    json_object_set_new(reply, "note", json_string("the server is away"));
+    cleanup_free char *text = fetch_text_cloned(reply, false);
+    assert_string_equal(text,
+                        "src/tool has commit " COMMIT
+                        " now, branch main: 7 files and folders, 3221225472 "
+                        "bytes (cached). Note: the server is away. 1 submodule "
+                        "is an empty folder");
+}
+
 static void says_how_far_it_has_come(void **state)
 {
     json_auto_t *fetch = json_pack("{s:s,s:s,s:i,s:i}", "path", "tool", "state",
@@ -100,6 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(describes_a_file),
         cmocka_unit_test(describes_a_repository),
+        cmocka_unit_test(passes_a_note_on),
         cmocka_unit_test(says_how_far_it_has_come),
     };
 
