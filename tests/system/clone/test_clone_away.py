@@ -293,7 +293,7 @@ def test_a_failed_update_leaves_the_state_of_before(
 ) -> None:
     """The time that is said is right of it."""
     before = folder.clone(made.url)
-    made.commit({".git/config": "x"})
+    made.commit({"x" * 300: "no name of a file"})  # that comes, and is refused
     assert folder.refuse(made.url).ename == "FetchRefused"
     leave(folder, server)
     got = folder.clone(made.url)
