@@ -63,6 +63,8 @@ class Release:
     endless: bool = False  # the file's answer never ends
     silent: bool = False  # a request for the file gets no answer
     has_metadata: bool = True  # PEP 658
+    says: dict[str, Any] = field(default_factory=dict)  # in its entry
+    length: Optional[str] = None  # what the answer says of its length
 
     def describe(self) -> dict[str, Any]:
         """Return its entry in the page of the project."""
@@ -82,7 +84,7 @@ class Release:
         if self.has_metadata:
             digest = hashlib.sha256(self.metadata).hexdigest()
             entry["core-metadata"] = {"sha256": digest}
-        return entry
+        return {**entry, **self.says}
 
 
 def normalise(name: str) -> str:
@@ -388,7 +390,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif release.endless:
             self.send_forever()
         else:
-            self.send(200, release.content)
+            self.close_connection = release.length is not None
+            self.send(200, release.content, length=release.length)
 
     def send(
         self,
@@ -397,12 +400,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         kind: str = "application/octet-stream",
         location: Optional[str] = None,
         is_zipped: bool = False,
+        length: Optional[str] = None,
     ) -> None:
         self.send_response(status)
         if is_zipped:
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", length or str(len(body)))
         if location:
             self.send_header("Location", location)
         self.end_headers()

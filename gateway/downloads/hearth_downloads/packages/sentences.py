@@ -59,9 +59,13 @@ _YANKED = re.compile(
 _YANKED_PIN = re.compile(
     r"warning: `(\S+?)==(\S+?)` is yanked(?: \(reason: (.*)\))?"
 )
+_NO_PAGE = re.compile(
+    r"Received some unexpected JSON from `\S*?([^/`\s]*)/?`(?: cause: (.*))?"
+)
 _TAIL = re.compile(
     r",? we can conclude that your requirements are unsatisfiable\.?"
 )
+_CUT = "end of file before message length reached"
 _FETCH = ("Request failed", "Failed to fetch", "error sending request")
 _UNSATISFIABLE = "your requirements are unsatisfiable"
 _SOLUTION = ("No solution found", "Failed to resolve", _UNSATISFIABLE)
@@ -254,6 +258,7 @@ def explain(case: Case, output: str, reports: list[Report]) -> Fault:
     return (
         (_explain_offline(case, text) if case.job.offline else None)
         or _explain_files(text)
+        or _explain_page(text)
         or _explain_index(case, text, reports)
         or _explain_solution(case, text)
         or Failed(f"uv has failed: {_last_error(text)}")
@@ -311,6 +316,22 @@ def _explain_files(text: str) -> Optional[Fault]:
         )
     if "Failed to extract archive" in text or "The wheel is invalid" in text:
         return Refused(f"a package's file is refused: {_last_error(text)}")
+    return None
+
+
+def _explain_page(text: str) -> Optional[Fault]:
+    """Return that what the index sends cannot be read, if it is that."""
+    page = _NO_PAGE.search(text)
+    if page:
+        return Unreachable(
+            f"the index's page of {clean(page[1], 100)} is not as PEP 691 has "
+            f"it: {clean(page[2] or 'it cannot be read', 300)}"
+        )
+    if _CUT in text:
+        return Unreachable(
+            "an answer of the index has ended before its length: "
+            f"{_last_error(text)}"
+        )
     return None
 
 
