@@ -63,8 +63,15 @@ class Release:
     endless: bool = False  # the file's answer never ends
     silent: bool = False  # a request for the file gets no answer
     has_metadata: bool = True  # PEP 658
+    other_metadata: Optional[bytes] = None  # what the index serves as that
     says: dict[str, Any] = field(default_factory=dict)  # in its entry
     length: Optional[str] = None  # what the answer says of its length
+
+    @property
+    def served(self) -> bytes:
+        """Return the metadata beside the file."""
+        other = self.other_metadata
+        return self.metadata if other is None else other
 
     def describe(self) -> dict[str, Any]:
         """Return its entry in the page of the project."""
@@ -82,7 +89,7 @@ class Release:
                 "%Y-%m-%dT%H:%M:%S.%fZ"
             )
         if self.has_metadata:
-            digest = hashlib.sha256(self.metadata).hexdigest()
+            digest = hashlib.sha256(self.served).hexdigest()
             entry["core-metadata"] = {"sha256": digest}
         return {**entry, **self.says}
 
@@ -379,7 +386,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         release = index.find(filename)
         about = index.find(filename[: -len(".metadata")])
         if filename.endswith(".metadata") and about:
-            self.send(200, about.metadata)
+            self.send(200, about.served)
         elif release is None:
             self.send(404)
         elif release.redirect:

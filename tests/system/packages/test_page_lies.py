@@ -1,4 +1,4 @@
-"""A page of the index that lies about a file: its size."""
+"""A page of the index that lies about a file: its size, time or metadata."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from depth import spread
-from fake_index import FakeIndex
+from fake_index import FakeIndex, make_metadata
 from worker import ALWAYS, Folder, refuse
 
 NO_PAGE = "the index's page of a is not as PEP 691 has it: "
@@ -85,3 +85,90 @@ def test_an_answer_of_another_length_is_refused(
     lie.length = None
     folder.do("add", "a")
     assert folder.read("a.py") == "VERSION = '1'\n"
+
+
+@pytest.mark.parametrize(
+    "time", ["2999-01-01T00:00:00Z", "9999-12-30T00:00:00Z"]
+)
+def test_a_time_in_the_future_is_refused(
+    folder: Folder, index: FakeIndex, time: str
+) -> None:
+    index.add("a", "1", says={"upload-time": time})
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesRefused"
+    assert refusal.text == (
+        f'"a" 1 refused: the index dates it {time[:10]} {time[11:16]} UTC, '
+        "which is in the future; the cooldown is 7 days "
+        "(profile/python3/packages/cooldown); no version of a is old enough"
+    )
+    index.add("a", "0")
+    said = "a 1 is dated in the future (cooldown 7 days): 0 was taken"
+    assert folder.do("add", "a")["notes"] == [said]
+
+
+@pytest.mark.parametrize(
+    "time",
+    spread(
+        [
+            "yesterday",
+            -1,
+            10**30,
+            "-2020-01-01T00:00:00Z",
+            "99999999999-01-01T00:00:00Z",
+            "",
+            "2020-01-01",
+            None,
+            [],
+        ]
+    ),
+)
+def test_a_time_that_is_none_is_refused(
+    folder: Folder, index: FakeIndex, time: Any
+) -> None:
+    index.add("a", "1", says={"upload-time": time})
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesUnreachable"
+    assert refusal.text.startswith(NO_PAGE)
+    assert index.downloads() == 0
+
+
+def test_an_old_time_is_believed(folder: Folder, index: FakeIndex) -> None:
+    """Nothing else says when a file was published (docs/design/THREATS.md)."""
+    index.add(
+        "a", "1", age_days=0, says={"upload-time": "2020-01-01T00:00:00Z"}
+    )
+    assert folder.do("add", "a")["notes"] == []
+
+
+def test_metadata_of_another_package_is_refused(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1", other_metadata=make_metadata("b", "1", [], {}))
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesRefused"
+    assert "metadata name `b` does not match given name `a`" in refusal.text
+
+
+def test_metadata_of_another_version_is_not_believed(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """The wheel's own has the version of its name."""
+    index.add("a", "1", other_metadata=make_metadata("a", "2", [], {}))
+    assert folder.do("add", "a")["added"] == [{"name": "a", "version": "1"}]
+    assert "\nVersion: 1\n" in folder.read("a-1.dist-info/METADATA")
+
+
+def test_what_a_wheel_needs_by_a_condition_may_be_missing(
+    folder: Folder, index: FakeIndex
+) -> None:
+    needs = ["B.b >=1", "c; python_version<'3'", "d; extra=='x'", "pytest"]
+    index.add("a", "1", requires=needs, extras={"y": ["e"]})
+    for name in ("b-b", "d", "e"):
+        index.add(name, "1")
+    folder.do("add", "a[y]")
+    assert [path for path in folder.current() if path.endswith(".py")] == [
+        "a.py",
+        "b_b.py",
+        "e.py",
+    ]
+    folder.do("remove", "a")

@@ -26,6 +26,7 @@ WALLS = {
     "sums": "change.judge = lambda *_: judge.Tally()",
     "growth": "growth.Growth._refuse = nothing",
     "metadata": "metadata._judge_entry = nothing",
+    "needs": "change.judge_needs = nothing",
     "cooldown": "resolve.Resolver._cooldown = lambda _: []",
     "syscalls": """
 describe = sandbox._sandbox.describe
@@ -85,6 +86,7 @@ class Attack:
     def run_in(self, folder: Folder, index: FakeIndex) -> None:
         """Make the index, and the uv, for it."""
         index.add("a", "1", **self.release)
+        index.add("b", "1")
         folder.settings.update(self.settings)
         if self.harm:
             folder.settings["uv"] = make_uv(folder, self.harm)
@@ -175,6 +177,18 @@ ATTACKS = [
         {"hashes": "its hash differs"},
         has("evil.py"),
         change={"files": {"evil.py": b""}},
+    ),
+    Attack(
+        "a dependency that the index hides",
+        {"needs": "the wheel of a needs b, and the index's metadata"},
+        lambda path: not (path / "b.py").exists(),
+        {"requires": ["b"], "other_metadata": make_metadata("a", "1", [], {})},
+    ),
+    Attack(
+        "a dependency that the index adds",
+        {"needs": "the index says that a needs b, and the wheel of a does"},
+        has("b.py"),
+        {"other_metadata": make_metadata("a", "1", ["b"], {})},
     ),
     Attack(
         "a young version",

@@ -28,6 +28,7 @@ from hearth_downloads.packages.kept import (
 )
 from hearth_downloads.packages.metadata import judge_metadata
 from hearth_downloads.packages.modules import find_modules
+from hearth_downloads.packages.needs import judge_needs
 from hearth_downloads.packages.profile import find_installed, find_module
 from hearth_downloads.packages.profile_wheels import ProfileWheels
 from hearth_downloads.packages.report import Answer, encode, report
@@ -371,6 +372,7 @@ class _Change:
             tally = judge(self.job, folder, find, self.gateway.check)
             versions = Account(packages=packages).versions()
             judge_metadata(folder, versions, self.gateway.check)
+            judge_needs(folder, packages, self.installed, self.gateway.check)
             if self.job.order == "profile":
                 # Later jobs look at the sizes of its files alone.
                 sync(folder)

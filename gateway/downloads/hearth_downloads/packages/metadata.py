@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Collection
 from typing import Callable, NoReturn
 
 from hearth_kernel.packages.names import normalise
@@ -89,23 +90,23 @@ def _judge_text(folder: int, path: str, package: str, version: str) -> None:
                 f"{show(path)} has {size} bytes, and the most is {METADATA_MAX}"
             )
         text = file.read(METADATA_MAX).decode("utf-8", "replace")
-    for field, value in _read_fields(text):
+    for field, value in read_fields(text, _FIELDS):
         if field == "name" and normalise(value) != package:
             _refuse(show(path), [value], f"and it is that of {package}")
         if field == "version" and not is_same(value, version):
             _refuse(show(path), [package, value], f"and {version} was resolved")
 
 
-def _read_fields(text: str) -> list[tuple[str, str]]:
-    """Return all names and versions of its head; a program takes the first.
+def read_fields(text: str, fields: Collection[str]) -> list[tuple[str, str]]:
+    """Return all of these fields of its head; a program may take the first.
 
     Lines that begin with a space go on with the field before them. A value that
-    begins on such a line is empty here, and so is refused.
+    begins on such a line is empty here, and as a name it is refused.
     """
     found = []
     for line in _LINE_END.split(text):
         field, colon, value = line.partition(":")
-        if colon and field.lower() in _FIELDS:
+        if colon and field.lower() in fields:
             found.append((field.lower(), value.strip()))
         elif not line and found:
             break

@@ -65,6 +65,11 @@ _NO_PAGE = re.compile(
 _TAIL = re.compile(
     r",? we can conclude that your requirements are unsatisfiable\.?"
 )
+_WRONG_FILE = (
+    "Failed to extract archive",
+    "The wheel is invalid",
+    "does not match given name",
+)
 _CUT = "end of file before message length reached"
 _FETCH = ("Request failed", "Failed to fetch", "error sending request")
 _UNSATISFIABLE = "your requirements are unsatisfiable"
@@ -73,6 +78,7 @@ REASON_MAX = 600
 _UNITS = {"day": 86400, "hour": 3600, "minute": 60}
 OUTPUT_MAX = 64 * 1024
 _REFUSALS = ("limit", "host", "address")
+_SKEW = datetime.timedelta(minutes=5)  # of the index's clock and ours
 _FAILURES = {
     "dial": "{place} cannot be reached: {reason}",
     "silent": "{place} has stopped answering",
@@ -87,6 +93,10 @@ class Young:
     name: str
     version: str
     published: Optional[datetime.datetime]
+
+    def is_ahead_of(self, now: datetime.datetime) -> bool:
+        """Return true if the index gives it a time that is yet to come."""
+        return self.published is not None and self.published > now + _SKEW
 
 
 @dataclass(frozen=True)
@@ -220,6 +230,8 @@ def say_held_back(job: Job, young: Young, taken: str) -> str:
     age = "too young"
     if young.published is not None:
         age = f"{say_age((now - young.published).total_seconds())} old"
+        if young.is_ahead_of(now):
+            age = "dated in the future"
     return (
         f"{young.name} {young.version} is {age} (cooldown "
         f"{say_duration(job.cooldown)}): {taken} was taken"
@@ -234,6 +246,11 @@ def _say_young(
     what = f'"{one.name}" {one.version} refused: published'
     if one.published is None:
         said = [f"{what} within the last {say_duration(length)}"]
+    elif one.is_ahead_of(now):
+        said = [
+            f'"{one.name}" {one.version} refused: the index dates it '
+            f"{_say_time(one.published)}, which is in the future"
+        ]
     else:
         age = say_age((now - one.published).total_seconds())
         due = one.published + datetime.timedelta(seconds=length)
@@ -314,7 +331,7 @@ def _explain_files(text: str) -> Optional[Fault]:
             f"the file of {found[1]} is not the one that was to come: its hash "
             f"differs{which * bool(wanted)}"
         )
-    if "Failed to extract archive" in text or "The wheel is invalid" in text:
+    if any(sign in text for sign in _WRONG_FILE):
         return Refused(f"a package's file is refused: {_last_error(text)}")
     return None
 
