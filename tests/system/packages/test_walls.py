@@ -33,6 +33,12 @@ describe = sandbox._sandbox.describe
 out = {"without": ["seccomp"], "accept": ["seccomp"]}
 sandbox._sandbox.describe = lambda plan: describe({**plan, **out})
 """,
+    "places": """
+describe = sandbox._sandbox.describe
+sandbox._sandbox.describe = lambda plan: describe(
+    {**plan, "readonly": [*plan["readonly"], PLACE]}
+)
+""",
     "sandbox": """
 def run(self, gateway, program):
     pid = os.fork()
@@ -277,3 +283,25 @@ def test_a_uv_that_leaves_its_folder(
     folder.hook = leave_out("sandbox") if is_out else ""
     refuse(folder, "a", uv=str(program))
     assert [path.name for path in outside.iterdir()] == ["evil.py"] * is_out
+
+
+@pytest.mark.parametrize("is_out", [False, True])
+def test_a_link_to_a_file_of_the_host(
+    folder: Folder, index: FakeIndex, is_out: bool
+) -> None:
+    """uv follows it, and sees no folder of the host's but Python's."""
+    lie = index.add("a", "1")
+    place = folder.path.parent / "host"
+    place.mkdir()
+    wheel = place / lie.filename
+    wheel.write_bytes(lie.content)
+    lie.url = wheel.as_uri()
+    if is_out:
+        folder.hook = f"PLACE = {str(place)!r}\n{leave_out('places')}"
+        folder.do("add", "a")
+        assert folder.read("a.py") == "VERSION = '1'\n"
+    else:
+        refusal = refuse(folder, "a")
+        assert refusal.ename == "PackagesRefused"
+        assert f"the index led to the file {wheel} of this" in refusal.text
+    assert index.downloads() == 0

@@ -304,6 +304,63 @@ def test_a_redirect_leads_nowhere(
     assert "profile/python3/packages/hosts" in refusal.text
 
 
+@pytest.mark.parametrize(
+    "target",
+    spread(
+        [
+            "file:///etc/passwd",
+            "file://localhost/etc/passwd",
+            "ftp://127.0.0.1/a",
+            "data:text/html,a",
+        ]
+    ),
+)
+@pytest.mark.parametrize("what", ["page", "file"])
+def test_a_redirect_to_another_scheme_leads_nowhere(
+    folder: Folder, index: FakeIndex, target: str, what: str
+) -> None:
+    release = index.add("a", "1")
+    if what == "page":
+        index.redirect = target
+    else:
+        release.redirect = target
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesUnreachable"
+    assert refusal.text.startswith("the index does not answer: ")
+    assert "302 Found 'Location' value" in refusal.text
+
+
+@pytest.mark.parametrize(
+    ("what", "why"),
+    [
+        ("page", "the index's page of a is neither JSON nor HTML, but "),
+        ("file", "a package's file is refused: "),
+    ],
+)
+def test_a_redirect_to_itself_ends(
+    folder: Folder, index: FakeIndex, what: str, why: str
+) -> None:
+    release = index.add("a", "1")
+    path = "/simple/a/" if what == "page" else f"/files/{release.filename}"
+    url = f"http://127.0.0.1:{index.port}{path}"
+    if what == "page":
+        index.redirect = url
+    else:
+        release.redirect = url
+    assert refuse(folder, "a").text.startswith(why)
+    assert 10 < index.requests.count(path) < 50
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "/workspace/stage"])
+def test_a_link_to_a_file_of_the_sandbox_is_no_wheel(
+    folder: Folder, index: FakeIndex, path: str
+) -> None:
+    """For one of the host see test_walls.py."""
+    index.add("a", "1", url=f"file://{path}")
+    assert "a" in refuse(folder, "a").text
+    assert index.downloads() == 0
+
+
 def test_a_tunnel_leads_nowhere(
     folder: Folder, index: FakeIndex, witness: Witness
 ) -> None:

@@ -62,6 +62,10 @@ _YANKED_PIN = re.compile(
 _NO_PAGE = re.compile(
     r"Received some unexpected JSON from `\S*?([^/`\s]*)/?`(?: cause: (.*))?"
 )
+_OTHER_PAGE = re.compile(
+    r"Unsupported `Content-Type` (\S+) for `\S*?([^/`\s]*)/?`"
+)
+_LOCAL_FILE = re.compile(r"failed to open file `([^`]*)`")
 _TAIL = re.compile(
     r",? we can conclude that your requirements are unsatisfiable\.?"
 )
@@ -343,6 +347,18 @@ def _explain_page(text: str) -> Optional[Fault]:
         return Unreachable(
             f"the index's page of {clean(page[1], 100)} is not as PEP 691 has "
             f"it: {clean(page[2] or 'it cannot be read', 300)}"
+        )
+    other = _OTHER_PAGE.search(text)
+    if other:
+        return Unreachable(
+            f"the index's page of {clean(other[2], 100)} is neither JSON nor "
+            f"HTML, but {clean(other[1], 100)}"
+        )
+    local = _LOCAL_FILE.search(text)
+    if local:
+        return Refused(
+            f"the index led to the file {clean(local[1], 200)} of this "
+            "machine, where no package may come from"
         )
     if _CUT in text:
         return Unreachable(
