@@ -2,8 +2,6 @@
  * numbers keep their form, and what the kernel wrote stays valid. */
 #include "protocol/reply_metadata.h"
 
-#include "protocol/jspan.h"
-
 #include <string.h>
 
 static const char *const private_members[] = {"namespace", "files"};
@@ -83,20 +81,18 @@ static int64_t figure(jspan_t limit, const char *key)
 }
 
 size_t
-reply_metadata_limits(bytes_t metadata,
+reply_metadata_limits(jspan_t metadata,
                       reply_metadata_limit_t ret_limits[SESSION_LIMIT_COUNT])
 {
-    jspan_t whole, limits, limit;
+    jspan_t limits, limit;
     size_t cursor = 0, count = 0;
     bool seen[SESSION_LIMIT_COUNT] = {false};
-    fault_t fault;
 
     /* Most replies have none: a look at the bytes settles it. */
-    if (!metadata.size
-        || !memmem(metadata.bytes, metadata.size, "\"limits\"", 8)
-        || jspan_check(metadata.bytes, metadata.size, &whole, &fault) < 0)
+    if (!jspan_is(metadata, JSPAN_OBJECT)
+        || !memmem(metadata.text, metadata.size, "\"limits\"", 8))
         return 0;
-    limits = jspan_member(jspan_member(whole, "hearth"), "limits");
+    limits = jspan_member(jspan_member(metadata, "hearth"), "limits");
     while (jspan_is(limits, JSPAN_ARRAY)
            && jspan_each(limits, &cursor, NULL, &limit)) {
         jspan_t name = jspan_member(limit, "limit");
@@ -115,29 +111,24 @@ reply_metadata_limits(bytes_t metadata,
     return count;
 }
 
-bool reply_metadata_add(bytes_t metadata, bytes_t members, buffer_t *out)
+void reply_metadata_add(jspan_t metadata, bytes_t members, buffer_t *out)
 {
-    jspan_t whole = {"{}", 2, JSPAN_OBJECT}, figures;
+    jspan_t none = {"{}", 2, JSPAN_OBJECT};
+    jspan_t whole = jspan_is(metadata, JSPAN_OBJECT) ? metadata : none;
+    jspan_t figures = jspan_member(whole, "hearth");
     const char *end;
-    fault_t fault;
 
-    if (metadata.size
-        && (jspan_check(metadata.bytes, metadata.size, &whole, &fault) < 0
-            || !jspan_is(whole, JSPAN_OBJECT)))
-        return false;
-    figures = jspan_member(whole, "hearth");
     if (!jspan_is(figures, JSPAN_OBJECT)) {
         buffer_append(out, whole.text, whole.size - 1);
         jspan_write_object(out, "hearth");
         buffer_append(out, members.bytes, members.size);
         jspan_write_end(out);
         jspan_write_end(out);
-        return true;
+        return;
     }
     end = figures.text + figures.size - 1;
     buffer_append(out, whole.text, (size_t) (end - whole.text));
     jspan_write_key(out, NULL);
     buffer_append(out, members.bytes, members.size);
     buffer_append(out, end, (size_t) (whole.text + whole.size - end));
-    return true;
 }

@@ -6,6 +6,7 @@
 #define HEARTH_PROTOCOL_REPLY_METADATA_H
 
 #include "base/buffer.h"
+#include "protocol/jspan.h"
 #include "protocol/message.h"
 #include "protocol/session_limits.h"
 
@@ -21,15 +22,14 @@ typedef struct {
     int64_t used, max;
 } reply_metadata_limit_t;
 
-/* Reads `hearth.limits` of a reply's checked metadata: each known limit once.
- * Returns their number. The kernel may be lying. */
+/* Reads `hearth.limits` of a reply's metadata: each known limit once. Returns
+ * their number. The kernel may be lying. */
 size_t
-reply_metadata_limits(bytes_t metadata,
+reply_metadata_limits(jspan_t metadata,
                       reply_metadata_limit_t ret_limits[SESSION_LIMIT_COUNT]);
 
-/* Appends checked metadata with the gateway's own `members` ("\"cpu_ms\":3")
- * after those of `hearth`, which is made if there is none. Returns false, and
- * appends nothing, if the metadata is no object. */
-bool reply_metadata_add(bytes_t metadata, bytes_t members, buffer_t *out);
+/* Appends the metadata, an object or absent, with the gateway's own `members`
+ * ("\"cpu_ms\":3") after those of `hearth`, which is made if there is none. */
+void reply_metadata_add(jspan_t metadata, bytes_t members, buffer_t *out);
 
 #endif

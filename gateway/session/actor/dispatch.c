@@ -18,6 +18,7 @@
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_missing.h"
 #include "protocol/jspan_write.h"
+#include "protocol/reply_metadata.h"
 
 #define RETRY_MS   20  /* until a reply to an absent client is tried again */
 #define UNHEARD_MS 200 /* between two checks whether the kernel reads */
@@ -289,7 +290,7 @@ static void judge_seed(session_t *self, jspan_t content)
 
 /* Records a reply that was sent. `said` is the metadata from the kernel. */
 static void record_reply(session_t *self, const request_t *request,
-                         bytes_t said, jspan_t content, int64_t cell)
+                         jspan_t said, jspan_t content, int64_t cell)
 {
     cell_cost_t cost = resource_monitor_cost(self->limits.monitor);
 
@@ -326,27 +327,39 @@ static void end_turn(session_t *self, jspan_t content, bool aborts)
         judge_seed(self, content);
 }
 
-int dispatch_finish(session_t *self, const frame_t *frame, jspan_t content,
-                    bool aborts, fault_t *fault)
+/* Writes what the gateway adds to `hearth` in the reply's metadata. */
+static void write_members(session_t *self, const request_t *request,
+                          buffer_t *members)
+{
+    if (request->is_execute) {
+        resource_monitor_cell_end(self->limits.monitor, clock_monotonic_ms(),
+                                  members);
+        tool_missing_write(&self->tools.missing, members);
+    }
+    revive_write(self->start.revival, request, members);
+}
+
+int dispatch_finish(session_t *self, const frame_t *frame,
+                    const kernel_permissions_content_t *content, bool aborts,
+                    fault_t *fault)
 {
     request_t *request = request_queue_running(self->requests);
     int64_t cell = request_queue_next_count(self->requests);
-    cleanup_buffer buffer_t measured = BUFFER_EMPTY;
+    cleanup_buffer buffer_t members = BUFFER_EMPTY;
     cleanup_buffer buffer_t extended = BUFFER_EMPTY;
     cleanup_buffer buffer_t limited = BUFFER_EMPTY;
-    cleanup_buffer buffer_t outside = BUFFER_EMPTY;
-    jspan_t reply = content;
+    jspan_t reply = content->object;
     bytes_t metadata = frame->metadata;
     int r;
 
-    if (request->is_execute) {
-        request_queue_read_count(self->requests, metadata);
-        metadata = resource_monitor_cell_end(self->limits.monitor, metadata,
-                                             clock_monotonic_ms(), &measured);
-        metadata =
-            tool_missing_extend(&self->tools.missing, metadata, &outside);
+    if (request->is_execute)
+        request_queue_read_count(self->requests, content->metadata);
+    write_members(self, request, &members);
+    if (members.size) {
+        reply_metadata_add(content->metadata, buffer_bytes(&members),
+                           &extended);
+        metadata = buffer_bytes(&extended);
     }
-    metadata = revive_extend(self->start.revival, request, metadata, &extended);
     r = explain_limit(self, request, &reply, &limited, fault);
     if (r == 0)
         r = publisher_reply(self->publisher, request, frame->seq, metadata,
@@ -356,7 +369,7 @@ int dispatch_finish(session_t *self, const frame_t *frame, jspan_t content,
         request_queue_set_next_count(self->requests, cell);
         return r;
     }
-    record_reply(self, request, frame->metadata, reply, cell);
+    record_reply(self, request, content->metadata, reply, cell);
     end_turn(self, reply, aborts);
     return 0;
 }

@@ -5,6 +5,7 @@
 #define HEARTH_GATEWAY_SESSION_ACTOR_DISPATCH_H
 
 #include "gateway/session/core/session.h"
+#include "gateway/session/kernel/kernel_permissions.h"
 
 /* Makes the request the running one, if the session is idle, and sends it to
  * the kernel; it is taken then. The kernel works while the clients get their
@@ -26,10 +27,11 @@ void dispatch_settle(session_t *self);
 /* Returns true if a reply of this status to the running request aborts the
  * cells that wait. */
 bool dispatch_aborts(const request_t *running, jspan_t status);
-/* Ends the running request with the kernel's reply (checked content); `aborts`:
- * it aborts the cells that wait. */
-int dispatch_finish(session_t *self, const frame_t *frame, jspan_t content,
-                    bool aborts, fault_t *fault);
+/* Ends the running request with the kernel's reply, whose JSON was checked;
+ * `aborts`: it aborts the cells that wait. */
+int dispatch_finish(session_t *self, const frame_t *frame,
+                    const kernel_permissions_content_t *content, bool aborts,
+                    fault_t *fault);
 /* Ends a comm message that waits and was sent beside a cell, with the kernel's
  * reply (checked content). */
 int dispatch_finish_beside(session_t *self, const request_t *request,

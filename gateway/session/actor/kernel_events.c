@@ -146,7 +146,7 @@ static int on_reply(session_t *self, const frame_t *frame,
         if (request_queue_running(self->requests) != running)
             return 0;
     }
-    return dispatch_finish(self, frame, content->object, aborts, fault);
+    return dispatch_finish(self, frame, content, aborts, fault);
 }
 
 static int on_struck(session_t *self, const frame_t *frame,

@@ -72,13 +72,25 @@ static void on_request(session_t *self, const journal_record_t *record)
     request_queue_push(self->requests, &request);
 }
 
+/* Reads the count of the next cell in the metadata of a reply, if they have it
+ * and can be read. */
+static void read_count(session_t *self, bytes_t metadata)
+{
+    jspan_t value;
+    fault_t ignored;
+
+    if (metadata.size
+        && jspan_check(metadata.bytes, metadata.size, &value, &ignored) == 0)
+        request_queue_read_count(self->requests, value);
+}
+
 static void on_reply(session_t *self, const journal_record_t *record)
 {
     request_t *request = request_queue_take(self->requests, record->request);
     answered_t **list = &self->recovery->repeats, **end = list;
     answered_t *answered;
 
-    request_queue_read_count(self->requests, record->metadata);
+    read_count(self, record->metadata);
     if (!request)
         return;
     revive_note_reply(self->start.revival, request);

@@ -142,7 +142,7 @@ void monitoring_cell_begin(session_t *self)
     resource_monitor_cell_begin(self->limits.monitor, clock_monotonic_ms());
 }
 
-void monitoring_apply(session_t *self, bytes_t metadata, int64_t cell)
+void monitoring_apply(session_t *self, jspan_t metadata, int64_t cell)
 {
     reply_metadata_limit_t limits[SESSION_LIMIT_COUNT];
     size_t count = reply_metadata_limits(metadata, limits);

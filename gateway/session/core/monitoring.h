@@ -22,6 +22,6 @@ bool monitoring_explain(session_t *self);
 void monitoring_cell_begin(session_t *self);
 /* Reports the limits that a cell has reached, as its kernel says in the reply.
  */
-void monitoring_apply(session_t *self, bytes_t metadata, int64_t cell);
+void monitoring_apply(session_t *self, jspan_t metadata, int64_t cell);
 
 #endif

@@ -343,32 +343,34 @@ static const struct row *find_row(uint16_t type)
     return NULL;
 }
 
+/* Checks a part that may be missing, which is an absent value then. */
 static int check_part(bytes_t part, jspan_t *ret_value, fault_t *fault)
 {
     jspan_t value;
     fault_t why;
 
+    *ret_value = (jspan_t){.kind = JSPAN_ABSENT};
     if (!part.size)
         return 0;
     if (jspan_check_portable(part.bytes, part.size, &value, &why) < 0)
         return fault_set(fault, EPROTO, "%s", why.text);
     if (!jspan_is(value, JSPAN_OBJECT))
         return refuse(fault, "an object is expected");
-    if (ret_value)
-        *ret_value = value;
+    *ret_value = value;
     return 0;
 }
 
 /* Checks the metadata of a reply: only the gateway reports a loss of variables
  * there. */
-static int check_metadata(const frame_t *frame, fault_t *fault)
+static int check_metadata(const frame_t *frame, jspan_t *ret_metadata,
+                          fault_t *fault)
 {
-    jspan_t metadata = {.kind = JSPAN_ABSENT}, lost;
-    int r = check_part(frame->metadata, &metadata, fault);
+    jspan_t lost;
+    int r = check_part(frame->metadata, ret_metadata, fault);
 
     if (r < 0 || frame->type != FRAME_REPLY)
         return r;
-    lost = jspan_member(jspan_member(metadata, "hearth"), "lost");
+    lost = jspan_member(jspan_member(*ret_metadata, "hearth"), "lost");
     return jspan_is(lost, JSPAN_ABSENT)
                ? 0
                : refuse(fault, "`hearth.lost` is the gateway's");
@@ -381,7 +383,7 @@ int kernel_permissions_check(const frame_t *frame, session_phase_t state,
 {
     const struct row *row = find_row(frame->type);
     const char *name = frame_type_name(frame->type);
-    jspan_t content = {.kind = JSPAN_ABSENT};
+    jspan_t content;
     int r;
 
     if (!row)
@@ -397,7 +399,7 @@ int kernel_permissions_check(const frame_t *frame, session_phase_t state,
     if (frame->content.size > row->content_max)
         return fault_set(fault, EPROTO, "%s of %zu bytes, %zu are permitted",
                          name, frame->content.size, row->content_max);
-    r = check_metadata(frame, fault);
+    r = check_metadata(frame, &ret_content->metadata, fault);
     if (r < 0)
         return fault_wrap(fault, "metadata of %s", name);
     r = check_part(frame->content, &content, fault);

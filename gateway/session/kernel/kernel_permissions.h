@@ -19,16 +19,17 @@ typedef struct {
     jspan_t status, execution_count;
 } kernel_permissions_reply_t;
 
-/* The content of a frame, borrowed from it. */
+/* The JSON of a frame, borrowed from it. */
 typedef struct {
-    jspan_t object;                     /* all of it */
+    jspan_t metadata;                   /* an object; absent: it has none */
+    jspan_t object;                     /* all of the content */
     kernel_permissions_stream_t stream; /* of a STREAM alone */
     kernel_permissions_reply_t reply;   /* of a REPLY alone */
 } kernel_permissions_content_t;
 
 /* Checks type, state, sizes, JSON and the members that clients rely on.
- * -EPROTO with the rule that was broken. `ret_content` is the checked
- * content. */
+ * -EPROTO with the rule that was broken. `ret_content` is what was
+ * checked. */
 int kernel_permissions_check(const frame_t *frame, session_phase_t state,
                              bool is_ready,
                              kernel_permissions_content_t *ret_content,

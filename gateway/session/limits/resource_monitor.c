@@ -6,7 +6,6 @@
 #include "gateway/session/limits/look_pace.h"
 #include "kernels/proc_tree.h"
 #include "protocol/jspan_write.h"
-#include "protocol/reply_metadata.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -358,22 +357,17 @@ static void measure(resource_monitor_t *self, int64_t now_ms)
     self->is_measured = true;
 }
 
-bytes_t resource_monitor_cell_end(resource_monitor_t *self, bytes_t metadata,
-                                  int64_t now_ms, buffer_t *out)
+void resource_monitor_cell_end(resource_monitor_t *self, int64_t now_ms,
+                               buffer_t *members)
 {
-    cleanup_buffer buffer_t members = BUFFER_EMPTY;
-
     if (self->group && self->cell_begun_ms)
         measure(self, now_ms);
     if (!self->is_measured)
-        return metadata;
-    jspan_write_integer(&members, "duration_ms", self->took_ms);
-    jspan_write_count(&members, "cpu_ms", self->took_us / 1000);
+        return;
+    jspan_write_integer(members, "duration_ms", self->took_ms);
+    jspan_write_count(members, "cpu_ms", self->took_us / 1000);
     if (self->has_own_peak)
-        jspan_write_count(&members, "peak_memory_kib", self->took_peak / 1024);
-    if (!reply_metadata_add(metadata, buffer_bytes(&members), out))
-        return metadata;
-    return buffer_bytes(out);
+        jspan_write_count(members, "peak_memory_kib", self->took_peak / 1024);
 }
 
 cell_cost_t resource_monitor_cost(const resource_monitor_t *self)

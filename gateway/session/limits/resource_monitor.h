@@ -92,10 +92,10 @@ void resource_monitor_rest(resource_monitor_t *self);
 /* Opens what is read at a cell. */
 void resource_monitor_expect_cell(resource_monitor_t *self);
 void resource_monitor_cell_begin(resource_monitor_t *self, int64_t now_ms);
-/* Returns the reply's metadata with the cell's cost, built in `out`, or
- * unchanged. For a repeated reply the cost is that of the first. */
-bytes_t resource_monitor_cell_end(resource_monitor_t *self, bytes_t metadata,
-                                  int64_t now_ms, buffer_t *out);
+/* Appends the cell's cost, if it is known, to the members that the reply's
+ * metadata get. For a repeated reply it is that of the first. */
+void resource_monitor_cell_end(resource_monitor_t *self, int64_t now_ms,
+                               buffer_t *members);
 /* Returns the cost of the last cell. */
 cell_cost_t resource_monitor_cost(const resource_monitor_t *self);
 

@@ -3,7 +3,6 @@
 
 #include "base/buffer.h"
 #include "protocol/frame.h"
-#include "protocol/jspan.h"
 #include "protocol/limits.h"
 #include "protocol/msgid_set.h"
 
@@ -335,15 +334,11 @@ void request_queue_set_next_count(request_queue_t *self, int64_t count)
     self->next_count = count;
 }
 
-void request_queue_read_count(request_queue_t *self, bytes_t metadata)
+void request_queue_read_count(request_queue_t *self, jspan_t metadata)
 {
-    jspan_t value;
-    fault_t fault;
     int64_t count;
 
-    if (metadata.size
-        && jspan_check(metadata.bytes, metadata.size, &value, &fault) == 0
-        && jspan_to_integer(jspan_member(value, "next_count"), &count)
+    if (jspan_to_integer(jspan_member(metadata, "next_count"), &count)
         && count > 0)
         self->next_count = count;
 }

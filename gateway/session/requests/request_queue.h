@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "gateway/session/requests/request.h"
+#include "protocol/jspan.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -133,6 +134,6 @@ bytes_t request_queue_last(const request_queue_t *self);
 int64_t request_queue_next_count(const request_queue_t *self);
 void request_queue_set_next_count(request_queue_t *self, int64_t count);
 /* Sets it to what a reply's metadata says; does nothing if they do not. */
-void request_queue_read_count(request_queue_t *self, bytes_t metadata);
+void request_queue_read_count(request_queue_t *self, jspan_t metadata);
 
 #endif

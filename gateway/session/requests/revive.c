@@ -2,7 +2,6 @@
 #include "gateway/session/requests/revive.h"
 
 #include "protocol/jspan_write.h"
-#include "protocol/reply_metadata.h"
 
 struct revive {
     buffer_t report; /* empty: there is none */
@@ -49,17 +48,11 @@ static bool is_read(const request_t *request)
            && !request->is_seed;
 }
 
-bytes_t revive_extend(const revive_t *self, const request_t *request,
-                      bytes_t metadata, buffer_t *extended)
+void revive_write(const revive_t *self, const request_t *request,
+                  buffer_t *members)
 {
-    cleanup_buffer buffer_t member = BUFFER_EMPTY;
-
-    if (!self->report.size || !is_read(request))
-        return metadata;
-    jspan_write_raw(&member, "revived", buffer_bytes(&self->report));
-    return reply_metadata_add(metadata, buffer_bytes(&member), extended)
-               ? buffer_bytes(extended)
-               : metadata;
+    if (self->report.size && is_read(request))
+        jspan_write_raw(members, "revived", buffer_bytes(&self->report));
 }
 
 void revive_note_reply(revive_t *self, const request_t *request)

@@ -22,10 +22,10 @@ void revive_destroy(revive_t **self_p);
 
 /* Keeps a report, a JSON object, which replaces an earlier one. */
 void revive_keep(revive_t *self, bytes_t report);
-/* Returns the metadata for the reply to a request: with the report, built in
- * `extended`, if there is one and a client waits for the reply. */
-bytes_t revive_extend(const revive_t *self, const request_t *request,
-                      bytes_t metadata, buffer_t *extended);
+/* Appends the report to the members that the metadata of a request's reply get.
+ * Appends nothing without a report, or if no client waits for the reply. */
+void revive_write(const revive_t *self, const request_t *request,
+                  buffer_t *members);
 /* Forgets the report, if the reply to the request had it. */
 void revive_note_reply(revive_t *self, const request_t *request);
 

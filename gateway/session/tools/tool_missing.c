@@ -2,7 +2,7 @@
 #include "gateway/session/tools/tool_missing.h"
 
 #include "protocol/jspan.h"
-#include "protocol/reply_metadata.h"
+#include "protocol/jspan_write.h"
 
 static bool is_ok(bytes_t result, char **ret_why)
 {
@@ -27,17 +27,11 @@ void tool_missing_note(buffer_t *missing, bytes_t recorded, bytes_t result)
         missing->size = before;
 }
 
-bytes_t tool_missing_extend(const buffer_t *missing, bytes_t metadata,
-                            buffer_t *out)
+void tool_missing_write(const buffer_t *missing, buffer_t *members)
 {
-    cleanup_buffer buffer_t member = BUFFER_EMPTY;
-    bool is_added;
-
     if (!missing->size)
-        return metadata;
-    jspan_write_array(&member, "missing");
-    buffer_append(&member, missing->data, missing->size);
-    jspan_write_end_array(&member);
-    is_added = reply_metadata_add(metadata, buffer_bytes(&member), out);
-    return is_added ? buffer_bytes(out) : metadata;
+        return;
+    jspan_write_array(members, "missing");
+    buffer_append(members, missing->data, missing->size);
+    jspan_write_end_array(members);
 }

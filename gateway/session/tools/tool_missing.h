@@ -11,9 +11,8 @@
 /* Notes why a call failed that had not failed when it was recorded; `recorded`
  * and `result` are checked JSON. `missing` is a list, "" at first. */
 void tool_missing_note(buffer_t *missing, bytes_t recorded, bytes_t result);
-/* Returns the metadata with the list as `missing` of `hearth`; the same
- * metadata if the list is empty. `out` gets the text. */
-bytes_t tool_missing_extend(const buffer_t *missing, bytes_t metadata,
-                            buffer_t *out);
+/* Appends the list, if it is not empty, to the members that the reply's
+ * metadata get. */
+void tool_missing_write(const buffer_t *missing, buffer_t *members);
 
 #endif

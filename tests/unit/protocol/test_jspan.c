@@ -1,6 +1,6 @@
 #include "protocol/jspan.h"
 #include "protocol/limits.h"
-#include "tests/lib/test.h"
+#include "tests/lib/checked.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,18 +15,10 @@ static int check(const char *text, size_t size, jspan_t *ret_value,
     return jspan_check(exact, size, ret_value, fault);
 }
 
-static jspan_t parse(const char *text)
-{
-    jspan_t value;
-    fault_t fault;
-    assert_int_equal(jspan_check(text, strlen(text), &value, &fault), 0);
-    return value;
-}
-
 static void finds_a_member_and_reads_it(void **state)
 {
     (void) state;
-    jspan_t content = parse(" {\"code\": \"1+1\\n\", \"n\" : 7 } ");
+    jspan_t content = checked(" {\"code\": \"1+1\\n\", \"n\" : 7 } ");
     assert_int_equal(content.text[0], '{');
     assert_int_equal(content.text[content.size - 1], '}');
     cleanup_free char *code = jspan_text_new(jspan_member(content, "code"));
@@ -41,7 +33,7 @@ static void finds_a_member_and_reads_it(void **state)
 static void finds_several_members_in_one_pass(void **state)
 {
     static const char *const keys[] = {"b", "a", "none", NULL};
-    jspan_t object = parse("{\"a\":1,\"b\":\"x\",\"a\":2,\"c\":[]}");
+    jspan_t object = checked("{\"a\":1,\"b\":\"x\",\"a\":2,\"c\":[]}");
     jspan_t found[3];
     int64_t a;
 
@@ -275,7 +267,7 @@ static void bounds_the_depth(void **state)
 static void takes_the_last_of_doubled_keys(void **state)
 {
     (void) state;
-    jspan_t object = parse("{\"a\":1,\"b\":{\"a\":3},\"\\u0061\":2}");
+    jspan_t object = checked("{\"a\":1,\"b\":{\"a\":3},\"\\u0061\":2}");
     int64_t a = 0;
     assert_true(jspan_to_integer(jspan_member(object, "a"), &a));
     assert_int_equal(a, 2);
@@ -284,7 +276,8 @@ static void takes_the_last_of_doubled_keys(void **state)
 static void walks_arrays_and_objects(void **state)
 {
     (void) state;
-    jspan_t array = parse("[1, \"],\\\"\" ,[ ] ,{\"x\":[1,{}]}, null,-2.5e3]");
+    jspan_t array =
+        checked("[1, \"],\\\"\" ,[ ] ,{\"x\":[1,{}]}, null,-2.5e3]");
     static const char *const texts[] = {
         "1", "\"],\\\"\"", "[ ]", "{\"x\":[1,{}]}", "null", "-2.5e3"};
     size_t cursor = 0;
@@ -298,7 +291,7 @@ static void walks_arrays_and_objects(void **state)
     }
     assert_false(jspan_each(array, &cursor, &key, &value));
 
-    jspan_t object = parse("{ \"a\" : true , \"b\":\"\" }");
+    jspan_t object = checked("{ \"a\" : true , \"b\":\"\" }");
     cursor = 0;
     assert_true(jspan_each(object, &cursor, &key, &value));
     assert_true(jspan_text_equals(key, "a"));
@@ -308,41 +301,41 @@ static void walks_arrays_and_objects(void **state)
     assert_false(jspan_each(object, &cursor, NULL, &value));
 
     cursor = 0;
-    assert_false(jspan_each(parse("{ }"), &cursor, &key, &value));
+    assert_false(jspan_each(checked("{ }"), &cursor, &key, &value));
     cursor = 0;
-    assert_false(jspan_each(parse("\"x\""), &cursor, &key, &value));
+    assert_false(jspan_each(checked("\"x\""), &cursor, &key, &value));
 }
 
 static void unescapes_every_escape(void **state)
 {
     (void) state;
     jspan_t string =
-        parse("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\u20ac\\uD83D\\uDE00\"");
+        checked("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\u20ac\\uD83D\\uDE00\"");
     cleanup_free char *text = jspan_text_new(string);
     assert_string_equal(text,
                         "\"\\/\b\f\n\r\t\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
-    assert_true(jspan_text_equals(parse("\"\\ud83d\\u0041\""), "\xEF\xBF\xBD"
-                                                               "A"));
-    assert_true(jspan_text_equals(parse("\"\\udc00\""), "\xEF\xBF\xBD"));
+    assert_true(jspan_text_equals(checked("\"\\ud83d\\u0041\""), "\xEF\xBF\xBD"
+                                                                 "A"));
+    assert_true(jspan_text_equals(checked("\"\\udc00\""), "\xEF\xBF\xBD"));
     cleanup_buffer buffer_t nul = BUFFER_EMPTY;
-    jspan_text(parse("\"a\\u0000b\""), &nul);
+    jspan_text(checked("\"a\\u0000b\""), &nul);
     assert_int_equal(nul.size, 3);
     assert_memory_equal(nul.data, "a\0b", 4);
-    assert_false(jspan_text_equals(parse("\"a\\u0000b\""), "a"));
+    assert_false(jspan_text_equals(checked("\"a\\u0000b\""), "a"));
 }
 
 static void a_plain_text_has_no_nul(void **state)
 {
     static const char *const others[] = {"\"a\\u0000\"", "\"\\u0000a\"", "7",
                                          "null", "[\"a\"]"};
-    cleanup_free char *empty = jspan_plain_new(parse("\"\""));
-    cleanup_free char *text = jspan_plain_new(parse("\"a\\u0009\\\\u0000\""));
+    cleanup_free char *empty = jspan_plain_new(checked("\"\""));
+    cleanup_free char *text = jspan_plain_new(checked("\"a\\u0009\\\\u0000\""));
 
     (void) state;
     assert_string_equal(empty, "");
     assert_string_equal(text, "a\t\\u0000");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_null(jspan_plain_new(parse(others[i])));
+        assert_null(jspan_plain_new(checked(others[i])));
     assert_null(jspan_plain_new((jspan_t){0}));
 }
 
@@ -350,9 +343,9 @@ static void reads_integers_that_fit_only(void **state)
 {
     (void) state;
     int64_t value = 5;
-    assert_true(jspan_to_integer(parse("9223372036854775807"), &value));
+    assert_true(jspan_to_integer(checked("9223372036854775807"), &value));
     assert_true(value == INT64_MAX);
-    assert_true(jspan_to_integer(parse("-9223372036854775808"), &value));
+    assert_true(jspan_to_integer(checked("-9223372036854775808"), &value));
     assert_true(value == INT64_MIN);
     static const char *const others[] = {"9223372036854775808",
                                          "-9223372036854775809",
@@ -362,20 +355,20 @@ static void reads_integers_that_fit_only(void **state)
                                          "true",
                                          "null"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(jspan_to_integer(parse(others[i]), &value));
+        assert_false(jspan_to_integer(checked(others[i]), &value));
     assert_true(value == INT64_MIN);
-    assert_true(jspan_is_integer(parse("12345678901234567890")));
-    assert_false(jspan_is_integer(parse("1E2")));
+    assert_true(jspan_is_integer(checked("12345678901234567890")));
+    assert_false(jspan_is_integer(checked("1E2")));
 }
 
 static void reads_reals_that_fit(void **state)
 {
     (void) state;
     double value = 0;
-    assert_true(jspan_to_real(parse("-2.5e3"), &value));
+    assert_true(jspan_to_real(checked("-2.5e3"), &value));
     assert_true(value == -2500.0);
-    assert_false(jspan_to_real(parse("1e999"), &value));
-    assert_false(jspan_to_real(parse("\"1\""), &value));
+    assert_false(jspan_to_real(checked("1e999"), &value));
+    assert_false(jspan_to_real(checked("\"1\""), &value));
 }
 
 static void quotes_so_that_it_reads_the_same(void **state)

@@ -1,6 +1,5 @@
-#include "protocol/jspan.h"
 #include "protocol/reply_metadata.h"
-#include "tests/lib/test.h"
+#include "tests/lib/checked.h"
 
 #include <string.h>
 
@@ -50,17 +49,10 @@ static void leaves_other_members_unchanged(void **state)
 static void expect_added(const char *given, const char *wanted)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
-    jspan_t value;
-    fault_t fault;
 
-    assert_int_equal(
-        reply_metadata_add(text_bytes(given), text_bytes("\"cpu_ms\":3"), &out),
-        wanted != NULL);
-    if (!wanted)
-        return;
-    assert_int_equal(jspan_check(out.data, out.size, &value, &fault), 0);
-    assert_int_equal(out.size, strlen(wanted));
-    assert_memory_equal(out.data, wanted, out.size);
+    reply_metadata_add(checked(given), text_bytes("\"cpu_ms\":3"), &out);
+    assert_string_equal(out.data, wanted);
+    (void) checked((const char *) out.data);
 }
 
 static void adds_the_gateways_own(void **state)
@@ -73,8 +65,6 @@ static void adds_the_gateways_own(void **state)
                  "{\"hearth\":{\"cpu_ms\":3},\"b\":2}");
     expect_added("{\"hearth\":{\"x\":{}}}",
                  "{\"hearth\":{\"x\":{},\"cpu_ms\":3}}");
-    expect_added("[1]", NULL);
-    expect_added("{", NULL);
 }
 
 static void names_the_limits_that_a_kernel_reports(void **state)
@@ -95,8 +85,7 @@ static void names_the_limits_that_a_kernel_reports(void **state)
     reply_metadata_limit_t found[SESSION_LIMIT_COUNT];
 
     (void) state;
-    assert_int_equal(
-        reply_metadata_limits((bytes_t){text, sizeof text - 1}, found), 3);
+    assert_int_equal(reply_metadata_limits(checked(text), found), 3);
     assert_string_equal(found[0].name, "tmp");
     assert_int_equal(found[0].used, 3);
     assert_int_equal(found[0].max, 4);
@@ -106,7 +95,7 @@ static void names_the_limits_that_a_kernel_reports(void **state)
     assert_string_equal(found[2].name, "processes");
     assert_int_equal(found[2].max, 0);
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        assert_int_equal(reply_metadata_limits(text_bytes(none[i]), found), 0);
+        assert_int_equal(reply_metadata_limits(checked(none[i]), found), 0);
 }
 
 int main(void)

@@ -9,8 +9,8 @@
 #include "gateway/session/core/stop.h"
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_missing.h"
+#include "tests/lib/checked.h"
 #include "tests/lib/session_fakes.h"
-#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -219,20 +219,23 @@ static void a_cell_that_is_sent_again_keeps_its_count_of_calls(void **state)
 static int finish(session_t *self)
 {
     static const char content[] = "{\"status\":\"ok\"}";
+    static const char metadata[] =
+        "{\"next_count\":2,\"hearth\":{\"limits\":[{"
+        "\"limit\":\"open_files\",\"used\":257,\"max\":256}]}}";
     frame_t frame = {
         .type = FRAME_REPLY,
         .request = fake_running(self),
         .seq = 1,
         .content = text_bytes(content),
-        .metadata = text_bytes("{\"next_count\":2,\"hearth\":{\"limits\":[{"
-                               "\"limit\":\"open_files\",\"used\":257,"
-                               "\"max\":256}]}}"),
+        .metadata = text_bytes(metadata),
     };
-    jspan_t object;
+    kernel_permissions_content_t read = {
+        .metadata = checked(metadata),
+        .object = checked(content),
+    };
     fault_t fault;
 
-    assert_int_equal(jspan_check(content, strlen(content), &object, &fault), 0);
-    return dispatch_finish(self, &frame, object, false, &fault);
+    return dispatch_finish(self, &frame, &read, false, &fault);
 }
 
 static void a_reply_that_is_not_journaled_is_the_same_again(void **state)

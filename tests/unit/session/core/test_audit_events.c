@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "gateway/session/core/audit_events.h"
 
+#include "tests/lib/checked.h"
 #include "tests/lib/session_fakes.h"
-#include "tests/lib/test.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -24,15 +24,6 @@ static request_t *make(const char *code)
 
     message_add_identity(message, "me", 2);
     return request_new(7, CHANNEL_SHELL, &message);
-}
-
-static jspan_t parse(const char *text)
-{
-    jspan_t value;
-    fault_t fault;
-
-    assert_int_equal(jspan_check(text, strlen(text), &value, &fault), 0);
-    return value;
 }
 
 static void code_is_a_length_and_a_hash(void **state)
@@ -61,8 +52,8 @@ static void a_cell_that_is_taken_over_begins_once(void **state)
     request->begun_us = clock_wall_us() - 90 * INT64_C(1000000);
     audit_events_cell_resume(self->audit, request);
     DID("");
-    audit_events_cell_end(self->audit, request, parse("{\"status\":\"ok\"}"), 0,
-                          &(cell_cost_t){0});
+    audit_events_cell_end(self->audit, request, checked("{\"status\":\"ok\"}"),
+                          0, &(cell_cost_t){0});
     DID("audit cell_end ok by client=me");
     HAS("\"ms\":9", "cell_end"); /* 90 s and a bit; not 0 */
     request_destroy(&request);
@@ -92,7 +83,7 @@ static void the_end_has_time_cost_and_outcome(void **state)
     audit_events_cell_begin(self->audit, request);
     fake_outside.now_ms += 42;
     (void) deeds_take();
-    audit_events_cell_end(self->audit, request, parse("{\"status\":\"ok\"}"),
+    audit_events_cell_end(self->audit, request, checked("{\"status\":\"ok\"}"),
                           99, &cost);
     DID("audit cell_end ok by client=me");
     HAS("\"ms\":42", "cell_end");
@@ -109,13 +100,13 @@ static void a_cost_that_is_not_known_is_left_out(void **state)
     request_t *request = make("1");
     cell_cost_t cost = {.cpu_us = 5000, .has_own_peak = true};
 
-    audit_events_cell_end(self->audit, request, parse("{\"status\":\"ok\"}"), 0,
-                          &cost);
+    audit_events_cell_end(self->audit, request, checked("{\"status\":\"ok\"}"),
+                          0, &cost);
     NOT("cpu_ms", "cell_end");
     NOT("peak", "cell_end");
     cost = (cell_cost_t){.cpu_us = 5000, .is_known = true};
-    audit_events_cell_end(self->audit, request, parse("{\"status\":\"ok\"}"), 0,
-                          &cost);
+    audit_events_cell_end(self->audit, request, checked("{\"status\":\"ok\"}"),
+                          0, &cost);
     HAS("cpu_ms", "cell_end");
     NOT("peak", "cell_end");
     request_destroy(&request);
@@ -132,13 +123,13 @@ static void a_failure_has_a_name_and_no_text(void **state)
                    0);
     cleanup_free char *cut = mem_format("\"ename\":\"%080d\"", 0);
 
-    audit_events_cell_end(self->audit, request, parse(content), 0, &none);
+    audit_events_cell_end(self->audit, request, checked(content), 0, &none);
     DID("audit cell_end error by client=me");
     HAS(cut, "cell_end");
     NOT("my data", "cell_end");
-    audit_events_cell_end(self->audit, request, parse("{\"status\":\"\"}"), 0,
+    audit_events_cell_end(self->audit, request, checked("{\"status\":\"\"}"), 0,
                           &none);
-    audit_events_cell_end(self->audit, request, parse("{}"), 0, &none);
+    audit_events_cell_end(self->audit, request, checked("{}"), 0, &none);
     DID("audit cell_end error by client=me; audit cell_end error by client=me");
     request_destroy(&request);
 }
@@ -150,8 +141,8 @@ static void a_refusal_by_the_policy_has_a_record(void **state)
     request_t *request = make("1");
 
     audit_events_cell_end(self->audit, request,
-                          parse("{\"status\":\"error\",\"ename\":"
-                                "\"PolicyError\",\"evalue\":\"no sockets\"}"),
+                          checked("{\"status\":\"error\",\"ename\":"
+                                  "\"PolicyError\",\"evalue\":\"no sockets\"}"),
                           0, &none);
     DID("audit cell_end error by client=me; audit policy refused by client=me");
     HAS("\"text\":\"no sockets\"", "policy");

@@ -2,8 +2,8 @@
  * reports itself. The test sets what the monitor reports. */
 #include "gateway/session/core/monitoring.h"
 
+#include "tests/lib/checked.h"
 #include "tests/lib/session_steps.h"
-#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -297,7 +297,7 @@ static void limits_that_the_kernel_reports_are_noted(void **state)
         "{\"limit\":\"open_files\",\"max\":256,\"used\":257}]}}";
     session_t *self = *state;
 
-    monitoring_apply(self, text_bytes(metadata), 7);
+    monitoring_apply(self, checked(metadata), 7);
     DID("LIMIT processes; audit limit refused by kernel; LIMIT open_files; "
         "audit limit refused by kernel");
     HAS("{\"limit\":\"open_files\",\"max\":256,\"used\":257,\"cell\":7,"
@@ -305,7 +305,7 @@ static void limits_that_the_kernel_reports_are_noted(void **state)
         noted);
     /* A group counts processes better. */
     has_group = true;
-    monitoring_apply(self, text_bytes(metadata), 8);
+    monitoring_apply(self, checked(metadata), 8);
     DID("LIMIT open_files; audit limit refused by kernel");
 }
 

@@ -453,11 +453,20 @@ static void reports_no_loss_in_a_reply(void **state)
         "{\"lost\":{},\"hearth\":{\"namespace\":{\"lost\":{}}}}";
     static const char loss[] = "{\"hearth\":{\"lo\\u0073t\":{}}}";
     frame_t frame = frame_of(FRAME_REPLY, "{\"status\":\"ok\"}");
+    kernel_permissions_content_t content;
     fault_t fault;
 
     (void) state;
+    assert_int_equal(
+        kernel_permissions_check(&frame, PHASE_BUSY, true, &content, &fault),
+        0);
+    assert_true(jspan_is(content.metadata, JSPAN_ABSENT));
     frame.metadata = text_bytes(other);
-    assert_int_equal(check(&frame, PHASE_BUSY, &fault), 0);
+    assert_int_equal(
+        kernel_permissions_check(&frame, PHASE_BUSY, true, &content, &fault),
+        0);
+    assert_ptr_equal(content.metadata.text, other);
+    assert_int_equal(content.metadata.size, strlen(other));
     frame.metadata = text_bytes(loss);
     assert_int_equal(check(&frame, PHASE_BUSY, &fault), -EPROTO);
     assert_string_equal(fault.text, "metadata of REPLY: `hearth.lost` is the "

@@ -1,5 +1,5 @@
 #include "gateway/session/requests/request_queue.h"
-#include "tests/lib/test.h"
+#include "tests/lib/checked.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -299,13 +299,12 @@ static void reads_the_next_count_of_a_reply(void **state)
 
     (void) state;
     assert_int_equal(request_queue_next_count(queue), 1);
-    request_queue_read_count(queue, text_bytes("{\"next_count\":5}"));
+    request_queue_read_count(queue, checked("{\"next_count\":5}"));
     assert_int_equal(request_queue_next_count(queue), 5);
-    request_queue_read_count(queue, text_bytes("{\"next_count\":0}"));
-    request_queue_read_count(queue, text_bytes("{\"next_count\":\"7\"}"));
-    request_queue_read_count(queue, text_bytes("{\"next_count\":"));
-    request_queue_read_count(queue, text_bytes("{}"));
-    request_queue_read_count(queue, (bytes_t){0});
+    request_queue_read_count(queue, checked("{\"next_count\":0}"));
+    request_queue_read_count(queue, checked("{\"next_count\":\"7\"}"));
+    request_queue_read_count(queue, checked("{}"));
+    request_queue_read_count(queue, checked(""));
     assert_int_equal(request_queue_next_count(queue), 5);
     request_queue_set_next_count(queue, 1);
     assert_int_equal(request_queue_next_count(queue), 1);

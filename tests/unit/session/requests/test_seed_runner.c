@@ -1,6 +1,5 @@
 #include "gateway/session/requests/seed_runner.h"
-#include "protocol/jspan.h"
-#include "tests/lib/test.h"
+#include "tests/lib/checked.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,15 +8,6 @@ static char name[] = "python", first[] = "a = 1", second[] = "b = \"2\"";
 static char *cells[] = {first, second, NULL};
 static const profile_t seeded = {.name = name, .seed_cells = cells};
 static const profile_t plain = {.name = name};
-
-static jspan_t json(const char *text)
-{
-    jspan_t span;
-    fault_t fault;
-
-    assert_int_equal(jspan_check(text, strlen(text), &span, &fault), 0);
-    return span;
-}
 
 static void a_profile_without_a_seed_runs_no_cells(void **state)
 {
@@ -58,13 +48,15 @@ static void runs_all_cells_of_the_seed(void **state)
     assert_int_equal(spec.seed.count, 2);
     expect_next(self, 1, "{\"code\":\"a = 1\",");
     assert_int_equal(seed_runner_cell(self), 1);
-    assert_int_equal(seed_runner_judge(self, json("{\"status\":\"ok\"}"), text),
-                     SEED_RUNNER_GOES_ON);
+    assert_int_equal(
+        seed_runner_judge(self, checked("{\"status\":\"ok\"}"), text),
+        SEED_RUNNER_GOES_ON);
     expect_next(self, 2, "{\"code\":\"b = \\\"2\\\"\",");
     assert_null(seed_runner_next(self));
     assert_true(spec.seed.is_running);
-    assert_int_equal(seed_runner_judge(self, json("{\"status\":\"ok\"}"), text),
-                     SEED_RUNNER_DONE);
+    assert_int_equal(
+        seed_runner_judge(self, checked("{\"status\":\"ok\"}"), text),
+        SEED_RUNNER_DONE);
     assert_false(spec.seed.is_running);
 }
 
@@ -94,15 +86,16 @@ static void a_cell_that_fails_ends_the_seed(void **state)
     assert_true(seed_runner_begin(self));
     expect_next(self, 1, "{\"code\":\"a = 1\",");
     assert_int_equal(
-        seed_runner_judge(self,
-                          json("{\"status\":\"error\",\"ename\":\"E\","
-                               "\"evalue\":\"a\\u0007b\\n\\u00e9 ~\\u007f\"}"),
-                          text),
+        seed_runner_judge(
+            self,
+            checked("{\"status\":\"error\",\"ename\":\"E\","
+                    "\"evalue\":\"a\\u0007b\\n\\u00e9 ~\\u007f\"}"),
+            text),
         SEED_RUNNER_FAILED);
     /* What a terminal might obey is not repeated. */
     assert_string_equal(text, "cell 1 of the seed failed: E: a?b??? ~?");
     assert_int_equal(
-        seed_runner_judge(self, json("{\"status\":\"aborted\"}"), text),
+        seed_runner_judge(self, checked("{\"status\":\"aborted\"}"), text),
         SEED_RUNNER_FAILED);
     assert_string_equal(text, "cell 1 of the seed failed: ?: ?");
 }
@@ -119,7 +112,7 @@ static void long_words_are_cut(void **state)
     snprintf(content, sizeof content,
              "{\"status\":\"error\",\"ename\":\"%.61s\",\"evalue\":\"%.101s\"}",
              word, word);
-    (void) seed_runner_judge(self, json(content), text);
+    (void) seed_runner_judge(self, checked(content), text);
     assert_int_equal(strlen(text),
                      strlen("cell 0 of the seed failed: : ") + 60 + 100);
 }
