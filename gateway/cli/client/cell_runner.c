@@ -5,13 +5,11 @@
 #include "base/clock.h"
 #include "gateway/cli/client/kernel_client.h"
 #include "gateway/cli/client/outside_again.h"
+#include "gateway/cli/client/pending_cell.h"
 #include "notebooks/formats/output_list.h"
 
 #include <errno.h>
 #include <string.h>
-
-#define LAST_MS  3000 /* between a reply and its idle */
-#define DOUBT_MS 5000 /* silence before the gateway is asked */
 
 static const char END_OF_INPUT[] = "\004"; /* EOFError, as ipykernel has it */
 
@@ -24,15 +22,10 @@ struct cell_runner {
     output_list_t outputs;     /* owned; of the running cell */
     outside_again_t *again;    /* owned; asks for what came from outside */
     display_places_t displays; /* owned; where they are, in all cells */
-    char *request;             /* owned; id of the running request */
-    json_t *reply;             /* owned; content, once it came */
-    json_t *figures;           /* owned; of the reply's metadata, or NULL */
+    pending_cell_t cell;       /* owned; what has come of the running one */
     json_t *answers;           /* owned; for input(), or NULL */
     size_t answered;           /* of them */
     bool is_open;              /* it shows a display that can be updated */
-    bool is_idle;              /* the session said so for the request */
-    int64_t heard;             /* monotonic ms; the last message */
-    int64_t asked;             /* the last look at the gateway */
 };
 
 void cell_runner_destroy(cell_runner_t **self_p)
@@ -42,10 +35,8 @@ void cell_runner_destroy(cell_runner_t **self_p)
     if (!self)
         return;
     json_decref(self->answers);
-    json_decref(self->figures);
-    json_decref(self->reply);
     display_places_clear(&self->displays);
-    free(self->request);
+    pending_cell_clear(&self->cell);
     free(self->name);
     free(self->session);
     outside_again_destroy(&self->again);
@@ -84,14 +75,9 @@ static void begin(cell_runner_t *self, const char *id, const json_t *answers)
     json_decref(self->answers);
     self->answers = json_incref((json_t *) (uintptr_t) answers);
     self->answered = 0;
-    free(self->request);
-    self->request = mem_text(id);
     output_list_clear(&self->outputs);
-    json_decref(self->reply);
-    json_decref(self->figures);
-    self->reply = self->figures = NULL;
-    self->is_idle = self->is_open = false;
-    self->heard = self->asked = clock_monotonic_ms();
+    self->is_open = false;
+    pending_cell_begin(&self->cell, id);
 }
 
 static int execute(void *arg, const cell_executor_request_t *request,
@@ -162,15 +148,6 @@ static void on_output(cell_runner_t *self, const char *type, json_t *content)
                         0);
 }
 
-static void on_reply(cell_runner_t *self, const message_t *message,
-                     json_t *content)
-{
-    json_decref(self->reply);
-    json_decref(self->figures);
-    self->reply = json_incref(content);
-    self->figures = kernel_client_figures(message);
-}
-
 /* Answers a question. One beyond the recorded ones gets the end of the input. A
  * recorded question without an answer had been interrupted. */
 static void on_question(cell_runner_t *self)
@@ -192,52 +169,34 @@ static void on_message(cell_runner_t *self, channel_t channel,
                        const message_t *message)
 {
     json_auto_t *content = NULL;
-    kernel_client_event_t what =
-        kernel_client_read(message, channel, self->request, &content);
+    pending_cell_event_t what =
+        pending_cell_hear(&self->cell, channel, message, &content);
 
-    if (what == KERNEL_CLIENT_OTHERS)
-        return;
-    self->heard = self->asked = clock_monotonic_ms();
-    if (what == KERNEL_CLIENT_REPLY)
-        on_reply(self, message, content);
-    else if (what == KERNEL_CLIENT_QUESTION)
+    if (what == PENDING_CELL_QUESTION)
         on_question(self);
-    else if (what == KERNEL_CLIENT_OUTPUT)
+    else if (what == PENDING_CELL_OUTPUT)
         on_output(self, message_type(message), content);
-    else if (what == KERNEL_CLIENT_IDLE)
-        self->is_idle = true;
 }
 
 /* Asks the gateway if the session still exists, because no message came for
  * long. Returns true if it does not. */
 static bool is_gone(cell_runner_t *self)
 {
-    int64_t now = clock_monotonic_ms();
-    json_auto_t *reply = NULL;
-    gateway_exit_t status;
-
-    if (now - self->asked < DOUBT_MS
-        || !management_client_is_served(self->management))
-        return false;
-    self->asked = now;
-    status =
-        management_client_ask(self->management, "session_show",
-                              json_pack("{s:s}", "id", self->session), &reply);
-    return status == GATEWAY_EXIT_GONE
-           || strcmp(member_text(json_object_get(reply, "session"), "state"),
-                     "gone")
-                  == 0;
+    return clock_monotonic_ms() - self->cell.asked >= PENDING_CELL_DOUBT_MS
+           && management_client_is_served(self->management)
+           && pending_cell_is_session_gone(&self->cell, self->management,
+                                           self->session);
 }
 
 static int finish(cell_runner_t *self, cell_executor_result_t *ret_result,
                   fault_t *fault)
 {
-    if (strcmp(member_text(self->reply, "ename"), "SessionGone") == 0)
+    if (strcmp(member_text(self->cell.reply, "ename"), "SessionGone") == 0)
         return fault_set(fault, ESHUTDOWN, "%s",
-                         member_text(self->reply, "evalue"));
+                         member_text(self->cell.reply, "evalue"));
     cell_executor_result_clear(ret_result);
-    ret_result->reply = take_ptr(self->reply);
-    ret_result->figures = take_ptr(self->figures);
+    ret_result->reply = take_ptr(self->cell.reply);
+    ret_result->figures = take_ptr(self->cell.figures);
     ret_result->outputs = output_list_finish(&self->outputs);
     ret_result->is_open = self->is_open;
     return 1;
@@ -255,7 +214,8 @@ static int wait_for_end(void *arg, int timeout_ms,
         channel_t channel;
         int r;
 
-        if (self->reply && (self->is_idle || now - self->heard > LAST_MS))
+        if (self->cell.reply
+            && (self->cell.is_idle || pending_cell_is_late(&self->cell, now)))
             return finish(self, ret_result, fault);
         if (now >= deadline)
             return is_gone(self) ? fault_set(

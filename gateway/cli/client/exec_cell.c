@@ -10,9 +10,7 @@
 #define LOOK_MS       200   /* a signal is noticed at the latest then */
 #define QUESTION_MS   30    /* the same, while a person types */
 #define PROGRESS_MS   2000  /* silence before the progress line */
-#define DOUBT_MS      5000  /* silence before the gateway is asked */
 #define NO_GATEWAY_MS 30000 /* how long a gateway may be away */
-#define LAST_MS       3000  /* between a reply and its idle */
 #define INTERRUPTS    3     /* the third Ctrl-C leaves */
 
 /* Set by the handler, read by the loop. */
@@ -37,9 +35,7 @@ void exec_cell_clear(exec_cell_t *self)
     json_decref(self->question);
     json_decref(self->lost);
     json_decref(self->revived);
-    json_decref(self->figures);
-    json_decref(self->reply);
-    free(self->request);
+    pending_cell_clear(&self->cell);
     prompt_input_destroy(&self->answer);
     output_printer_destroy(&self->outputs);
     client_destroy(&self->client);
@@ -97,8 +93,8 @@ gateway_exit_t exec_cell_send(exec_cell_t *self, const buffer_t *code,
         output_printer_say(self->outputs, fault.text);
         return GATEWAY_EXIT_FAILED;
     }
-    self->request = mem_text(id);
-    self->started = self->heard = self->asked = clock_monotonic_ms();
+    pending_cell_begin(&self->cell, id);
+    self->started = clock_monotonic_ms();
     return GATEWAY_EXIT_OK;
 }
 
@@ -145,15 +141,12 @@ static void read_loss(exec_cell_t *self, const json_t *figures)
     self->lost = json_incref(lost);
 }
 
-/* Includes that the session was gone meanwhile and has lost its variables. */
-static void read_figures(exec_cell_t *self, const message_t *message)
+/* Keeps that the session was gone meanwhile and has lost its variables. */
+static void on_reply(exec_cell_t *self)
 {
-    json_t *revived;
+    json_t *revived = json_object_get(self->cell.figures, "revived");
 
-    json_decref(self->figures);
-    self->figures = kernel_client_figures(message);
-    read_loss(self, self->figures);
-    revived = json_object_get(self->figures, "revived");
+    read_loss(self, self->cell.figures);
     if (!json_is_object(revived))
         return;
     json_decref(self->revived);
@@ -167,32 +160,31 @@ static void on_input(exec_cell_t *self, const message_t *message)
     read_loss(self, figures);
 }
 
+static void on_output(exec_cell_t *self, const message_t *message,
+                      json_t *content)
+{
+    const char *type = message_type(message);
+
+    if (strcmp(type, "execute_input") == 0)
+        on_input(self, message);
+    else if (!output_printer_add(self->outputs, type, content))
+        self->has_failed = true;
+}
+
 static void on_message(exec_cell_t *self, channel_t channel,
                        const message_t *message)
 {
     json_auto_t *content = NULL;
-    kernel_client_event_t what =
-        kernel_client_read(message, channel, self->request, &content);
+    pending_cell_event_t what =
+        pending_cell_hear(&self->cell, channel, message, &content);
 
-    if (what == KERNEL_CLIENT_OTHERS)
-        return;
-    self->heard = self->asked = clock_monotonic_ms();
-    if (what == KERNEL_CLIENT_REPLY) {
-        json_decref(self->reply);
-        self->reply = json_incref(content);
-        read_figures(self, message);
-    } else if (what == KERNEL_CLIENT_QUESTION) {
+    if (what == PENDING_CELL_REPLY) {
+        on_reply(self);
+    } else if (what == PENDING_CELL_QUESTION) {
         json_decref(self->question);
         self->question = json_incref(content);
-    } else if (what == KERNEL_CLIENT_IDLE) {
-        self->is_idle = true;
-    } else if (what == KERNEL_CLIENT_OUTPUT
-               && strcmp(message_type(message), "execute_input") == 0) {
-        on_input(self, message);
-    } else if (what == KERNEL_CLIENT_OUTPUT
-               && !output_printer_add(self->outputs, message_type(message),
-                                      content)) {
-        self->has_failed = true;
+    } else if (what == PENDING_CELL_OUTPUT) {
+        on_output(self, message, content);
     }
 }
 
@@ -220,29 +212,21 @@ static void on_interrupt(exec_cell_t *self, int *handled)
 static void look_at_gateway(exec_cell_t *self)
 {
     int64_t now = clock_monotonic_ms();
-    json_auto_t *reply = NULL;
-    const json_t *session;
-    gateway_exit_t status;
 
     if (!management_client_is_served(self->management)) {
-        if (now - self->asked > NO_GATEWAY_MS)
+        if (now - self->cell.asked > NO_GATEWAY_MS)
             finish(self, GATEWAY_EXIT_UNREACHABLE,
                    "the gateway is away; the cell goes on, its output is kept "
                    "for the next gateway");
         return;
     }
-    self->asked = now;
-    status =
-        management_client_ask(self->management, "session_show",
-                              json_pack("{s:s}", "id", self->session), &reply);
-    session = json_object_get(reply, "session");
-    if (status != GATEWAY_EXIT_GONE
-        && strcmp(member_text(session, "state"), "gone") != 0)
+    if (!pending_cell_is_session_gone(&self->cell, self->management,
+                                      self->session))
         return;
     /* The error reply of the session's end may still come: it says more. */
     if (!self->gone)
         self->gone = now;
-    else if (now - self->heard > 2 * DOUBT_MS)
+    else if (now - self->cell.heard > 2 * PENDING_CELL_DOUBT_MS)
         finish(self, GATEWAY_EXIT_GONE, "the session is gone");
 }
 
@@ -250,18 +234,18 @@ static void tick(exec_cell_t *self)
 {
     int64_t now = clock_monotonic_ms();
 
-    if (self->reply && now - self->heard > LAST_MS) {
-        self->is_idle = true;
+    if (pending_cell_is_late(&self->cell, now)) {
+        self->cell.is_idle = true;
         return;
     }
     if (prompt_input_is_open(self->answer))
         return;
-    if (now - self->heard > PROGRESS_MS && now - self->shown >= 1000) {
+    if (now - self->cell.heard > PROGRESS_MS && now - self->shown >= 1000) {
         self->shown = now;
         output_printer_progress(self->outputs, (now - self->started) / 1000);
     }
-    if (now - self->heard > DOUBT_MS
-        && (now - self->asked > DOUBT_MS
+    if (now - self->cell.heard > PENDING_CELL_DOUBT_MS
+        && (now - self->cell.asked > PENDING_CELL_DOUBT_MS
             || !management_client_is_served(self->management)))
         look_at_gateway(self);
 }
@@ -271,7 +255,7 @@ void exec_cell_run(exec_cell_t *self)
     int handled = 0;
     fault_t fault = {0};
 
-    while (!self->is_over && !(self->reply && self->is_idle)) {
+    while (!self->is_over && !(self->cell.reply && self->cell.is_idle)) {
         cleanup_message message_t *message = NULL;
         bool is_asking = prompt_input_is_open(self->answer);
         bool is_quick = is_asking || self->question;

@@ -9,6 +9,7 @@
 #include "gateway/cli/client/kernel_client.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/client/output_printer.h"
+#include "gateway/cli/client/pending_cell.h"
 #include "gateway/cli/core/prompt_input.h"
 
 #include <jansson.h>
@@ -22,19 +23,13 @@ typedef struct {
     client_t *client;                /* owned */
     output_printer_t *outputs;       /* owned */
     prompt_input_t *answer;          /* owned; NULL if no person can be asked */
-    char *request;                   /* owned; id of the execute_request */
-    json_t *reply;         /* owned; its reply's content, once it came */
-    json_t *figures;       /* owned; hearth's members of the reply's metadata,
-                              or NULL */
+    pending_cell_t cell;             /* owned; what has come of it */
     json_t *revived;       /* owned; that the session was revived, or NULL */
     json_t *lost;          /* owned; the variables that were lost, or NULL */
     json_t *question;      /* owned; an input_request that is not shown yet */
     int64_t started;       /* monotonic ms */
-    int64_t heard;         /* the last message */
-    int64_t asked;         /* the last look at the gateway, or word of it */
     int64_t gone;          /* when its end was seen first, or 0 */
     int64_t shown;         /* the last progress line */
-    bool is_idle;          /* the kernel said so for the request */
     bool has_failed;       /* a picture could not be saved */
     bool is_json;          /* print a document at the end, nothing before */
     bool is_for_model;     /* print a view at the end, nothing before */

@@ -23,10 +23,10 @@ static bool is_session_gone(exec_cell_t *self)
 
 static gateway_exit_t judge(exec_cell_t *self)
 {
-    const char *status = member_text(self->reply, "status");
-    const char *ename = member_text(self->reply, "ename");
+    const char *status = member_text(self->cell.reply, "status");
+    const char *ename = member_text(self->cell.reply, "ename");
 
-    if (!self->reply)
+    if (!self->cell.reply)
         return self->status;
     if (strcmp(status, "ok") == 0)
         return self->has_failed ? GATEWAY_EXIT_FAILED : GATEWAY_EXIT_OK;
@@ -42,7 +42,7 @@ static gateway_exit_t judge(exec_cell_t *self)
 /* Prints the help text of `obj?`, which comes with the reply. */
 static void print_pages(exec_cell_t *self)
 {
-    const json_t *payload = json_object_get(self->reply, "payload");
+    const json_t *payload = json_object_get(self->cell.reply, "payload");
     json_t *item;
     size_t i;
 
@@ -56,7 +56,7 @@ static json_t *take_outputs(exec_cell_t *self)
 {
     json_t *outputs = output_printer_take_list(self->outputs);
 
-    cell_outcome_add_pages(outputs, self->reply);
+    cell_outcome_add_pages(outputs, self->cell.reply);
     return outputs;
 }
 
@@ -84,7 +84,7 @@ static void print_document(exec_cell_t *self, const char *id,
         if (names[i].status == status)
             json_object_set_new(document, "status", json_string(names[i].name));
     for (const char *const *key = members; *key; key++) {
-        json_t *value = json_object_get(self->reply, *key);
+        json_t *value = json_object_get(self->cell.reply, *key);
         if (value)
             json_object_set(document, *key, value);
     }
@@ -99,11 +99,12 @@ static void print_view(exec_cell_t *self, const char *id, gateway_exit_t status)
 {
     json_auto_t *outputs = take_outputs(self);
 
-    model_view_print(
-        id, outputs,
-        &(model_view_said_t){
-            .reply = self->reply, .figures = self->figures, .lost = self->lost},
-        self->started ? clock_monotonic_ms() - self->started : -1, status);
+    model_view_print(id, outputs,
+                     &(model_view_said_t){.reply = self->cell.reply,
+                                          .figures = self->cell.figures,
+                                          .lost = self->lost},
+                     self->started ? clock_monotonic_ms() - self->started : -1,
+                     status);
 }
 
 void exec_outcome_print_machine_readable(exec_cell_t *self, const char *id,
@@ -122,12 +123,12 @@ gateway_exit_t exec_outcome_print(exec_cell_t *self, const char *id)
 
     print_pages(self);
     /* The traceback shows where the limit hit, not that it did. */
-    if (self->reply && status != GATEWAY_EXIT_OK && !is_silent
+    if (self->cell.reply && status != GATEWAY_EXIT_OK && !is_silent
         && (status == GATEWAY_EXIT_TIME_LIMIT
             || !output_printer_has_error(self->outputs))) {
-        const char *evalue = member_text(self->reply, "evalue");
+        const char *evalue = member_text(self->cell.reply, "evalue");
         cleanup_free char *text =
-            mem_format("%s%s%s", member_text(self->reply, "ename"),
+            mem_format("%s%s%s", member_text(self->cell.reply, "ename"),
                        *evalue ? ": " : "", evalue);
 
         output_printer_say(

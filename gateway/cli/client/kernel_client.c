@@ -69,40 +69,6 @@ int kernel_client_answer(client_t *client, json_t *value, fault_t *fault)
     return send_json(client, CHANNEL_STDIN, "input_reply", content, fault);
 }
 
-static kernel_client_event_t kind(channel_t channel, const char *type,
-                                  const json_t *content)
-{
-    if (channel == CHANNEL_SHELL && strcmp(type, "execute_reply") == 0)
-        return KERNEL_CLIENT_REPLY;
-    if (channel == CHANNEL_STDIN && strcmp(type, "input_request") == 0)
-        return KERNEL_CLIENT_QUESTION;
-    if (channel != CHANNEL_IOPUB)
-        return KERNEL_CLIENT_SIGN;
-    if (strcmp(type, "status") != 0)
-        return KERNEL_CLIENT_OUTPUT;
-    return strcmp(member_text(content, "execution_state"), "idle") == 0
-               ? KERNEL_CLIENT_IDLE
-               : KERNEL_CLIENT_SIGN;
-}
-
-kernel_client_event_t kernel_client_read(const message_t *message,
-                                         channel_t channel, const char *request,
-                                         json_t **ret_content)
-{
-    bytes_t header = message_parent(message);
-    bytes_t text = message_content(message);
-    json_auto_t *parent = json_loadb(header.bytes, header.size, 0, NULL);
-    json_t *content;
-
-    if (strcmp(member_text(parent, "msg_id"), request) != 0)
-        return KERNEL_CLIENT_OTHERS;
-    content = json_tree_load(text.bytes, text.size, NULL);
-    if (!content)
-        return KERNEL_CLIENT_OTHERS;
-    *ret_content = content;
-    return kind(channel, message_type(message), content);
-}
-
 json_t *kernel_client_figures(const message_t *message)
 {
     bytes_t text = message_metadata(message);

@@ -22,22 +22,6 @@ int kernel_client_interrupt(client_t *client, fault_t *fault);
 /* Answers a question (input_request); `value` is a JSON string, taken. */
 int kernel_client_answer(client_t *client, json_t *value, fault_t *fault);
 
-/* The meaning of a message for a caller that waits for the end of a cell. */
-typedef enum {
-    KERNEL_CLIENT_OTHERS,   /* of another request; no content is returned */
-    KERNEL_CLIENT_REPLY,    /* execute_reply */
-    KERNEL_CLIENT_QUESTION, /* input_request */
-    KERNEL_CLIENT_OUTPUT,   /* on iopub, except for its states */
-    KERNEL_CLIENT_IDLE,     /* the last of a cell's messages */
-    KERNEL_CLIENT_SIGN      /* of that request, only a sign of life */
-} kernel_client_event_t;
-
-/* Returns what a message means for the cell whose execute_request has the id
- * `request`. *ret_content, which the caller owns, is untouched for
- * KERNEL_CLIENT_OTHERS. */
-kernel_client_event_t kernel_client_read(const message_t *message,
-                                         channel_t channel, const char *request,
-                                         json_t **ret_content);
 /* Returns hearth's own metadata of a message, NULL if there are none. The
  * caller owns them. */
 json_t *kernel_client_figures(const message_t *message);

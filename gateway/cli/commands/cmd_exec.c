@@ -64,10 +64,11 @@ static gateway_exit_t find_session(exec_cell_t *self, json_t **ret_session)
             member_text(session, "reason"), member_text(session, "detail"));
 
         output_printer_say(self->outputs, text);
-        self->reply = json_pack("{s:s, s:s, s:s, s:O*, s:O*}", "status",
-                                "error", "ename", "SessionGone", "evalue", text,
-                                "reason", json_object_get(session, "reason"),
-                                "ended", json_object_get(session, "ended"));
+        self->cell.reply =
+            json_pack("{s:s, s:s, s:s, s:O*, s:O*}", "status", "error", "ename",
+                      "SessionGone", "evalue", text, "reason",
+                      json_object_get(session, "reason"), "ended",
+                      json_object_get(session, "ended"));
         return GATEWAY_EXIT_GONE;
     }
     *ret_session = json_incref(session);
