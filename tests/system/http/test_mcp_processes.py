@@ -86,6 +86,8 @@ def test_a_wait_that_is_too_long_is_refused(
         result = act(rpc, session, action, seconds=seconds, process=1, **more)
         assert result["isError"]
         assert "seconds must be 0 to 600" in text_of(result)
+    listed = act(rpc, session, "processes", seconds=seconds)
+    assert not listed["isError"]  # it does not wait
     command = "test ! -e ran"
     most = act(rpc, session, "run", command=command, seconds=600)
     assert not most["isError"]

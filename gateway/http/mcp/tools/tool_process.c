@@ -286,20 +286,17 @@ static const subscriber_ops_t subscriber_ops = {
 
 /* ---- actions ---- */
 
-static double seconds_of(const mcp_call_t *call)
+/* Reads how long the call waits. Returns false if it was answered, because that
+ * is too long. */
+static bool read_wait(mcp_call_t *call, int64_t *ret_ms)
 {
     const json_t *value = json_object_get(call->arguments, "seconds");
+    double seconds = value ? json_number_value(value) : SECONDS_USUAL;
 
-    return value ? json_number_value(value) : SECONDS_USUAL;
-}
-
-/* Checks how long the call would wait; false if it was answered. */
-static bool check_seconds(mcp_call_t *call)
-{
-    double seconds = seconds_of(call);
-
-    if (seconds >= 0 && seconds <= SECONDS_MAX)
+    if (seconds >= 0 && seconds <= SECONDS_MAX) {
+        *ret_ms = (int64_t) (seconds * 1000);
         return true;
+    }
     tool_result_text(call, true,
                      "seconds must be 0 to %d; a command goes on after them, "
                      "and output waits for it again",
@@ -307,16 +304,18 @@ static bool check_seconds(mcp_call_t *call)
     return false;
 }
 
-/* Sends the request to the session of the reply; `content` is taken. */
+/* Sends the request to the session of the reply; `content` is taken. A call
+ * that follows a process waits for it. */
 static void begin(exchange_t *exchange, const json_t *reply, const char *verb,
                   json_t *content, bool follows)
 {
     mcp_call_t *call = call_of(exchange);
     const json_t *session = tool_session_alive(call, reply);
     tool_process_t *self;
+    int64_t wait_ms = 0;
     fault_t fault;
 
-    if (!session || !check_seconds(call)) {
+    if (!session || (follows && !read_wait(call, &wait_ms))) {
         json_decref(content);
         return;
     }
@@ -327,7 +326,7 @@ static void begin(exchange_t *exchange, const json_t *reply, const char *verb,
     self->follows = follows;
     self->waits = strcmp(verb, "start") == 0;
     self->begun_ms = self->noticed_ms = clock_monotonic_ms();
-    self->until_ms = self->begun_ms + (int64_t) (seconds_of(call) * 1000);
+    self->until_ms = self->begun_ms + wait_ms;
     self->subscriber.ops = &subscriber_ops;
     snprintf(self->subscriber.name, sizeof self->subscriber.name,
              "%.40s/process.%llu", exchange->who,
