@@ -20,6 +20,7 @@ from typing import Any, Callable, Optional
 
 from hearth_kernel import _link
 from hearth_kernel.errors import limits
+from hearth_kernel.execution import children
 from hearth_kernel.execution.interrupts import Interrupts
 from hearth_kernel.execution.state import Content, State
 from hearth_kernel.execution.tidying import Tidying
@@ -206,7 +207,7 @@ class Cells:
         """Reply."""
         shell = self.shell
         if _link.is_child():
-            exits.end_child(self.error())
+            children.end(self.error())
         shell.is_executing = False
         fault = self.fault()
         self.stray = None

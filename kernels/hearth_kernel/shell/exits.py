@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
-import traceback
 import warnings
 from contextlib import suppress
-from typing import Any, NoReturn, Optional, Union
+from typing import Any, Union
 
 from IPython.core.autocall import ExitAutocall
 
@@ -64,27 +62,3 @@ def spare_advice() -> None:
     The filter goes before those that the session's code has set since.
     """
     warnings.filterwarnings("ignore", message="To exit: use")
-
-
-def end_child(error: Optional[BaseException]) -> NoReturn:
-    """End a process that a cell has forked, as a program ends that is over.
-
-    It has come to the end of the cell's code, or to `error`.
-    """
-    status = 0
-    with suppress(BaseException):
-        if isinstance(error, SystemExit):
-            code = error.code or 0
-            status = code if isinstance(code, int) else 1
-            if not isinstance(code, int):
-                print(code, file=sys.stderr)
-        elif error is not None:
-            status = 1
-            traceback.print_exception(error)
-        for thread in threading.enumerate():
-            if thread is not threading.current_thread() and not thread.daemon:
-                thread.join()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(BaseException):
-            stream.flush()
-    os._exit(status & 0xFF)
