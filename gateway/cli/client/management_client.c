@@ -33,8 +33,9 @@ struct management_client {
     char *notice;     /* owned; of the next answer that is slow, or NULL */
     bool (*look)(void *arg); /* NULL: none */
     void *look_arg;
-    bool is_patient; /* answers may take longer than REPLY_MS */
-    int64_t last;    /* monotonic ms, until when answers may take; 0: none */
+    bool is_patient;     /* answers may take longer than REPLY_MS */
+    bool is_interrupted; /* an answer was not awaited to its end */
+    int64_t last; /* monotonic ms, until when answers may take; 0: none */
 };
 
 const char *member_text(const json_t *object, const char *key)
@@ -286,6 +287,11 @@ void management_client_look(management_client_t *self, bool (*look)(void *arg),
     self->look_arg = arg;
 }
 
+bool management_client_is_interrupted(const management_client_t *self)
+{
+    return self->is_interrupted;
+}
+
 void management_client_be_patient(management_client_t *self)
 {
     self->is_patient = true;
@@ -307,6 +313,7 @@ static bool is_to_end(management_client_t *self)
     if (self->last || !self->look || self->look(self->look_arg))
         return false;
     self->last = clock_monotonic_ms() + LAST_S * 1000;
+    self->is_interrupted = true;
     free(self->notice);
     self->notice = mem_format("interrupted; the gateway gets %d s to end what "
                               "it was asked for",
@@ -381,6 +388,7 @@ gateway_exit_t management_client_exchange(management_client_t *self,
             return unreachable(self, "the gateway ended before it answered");
         if (r == -EINTR) {
             self->last = self->last ? clock_monotonic_ms() : 0;
+            self->is_interrupted = true;
             return unreachable(self, "interrupted");
         }
         if (r < 0 && r != -ETIMEDOUT)

@@ -42,6 +42,10 @@ void management_client_explain(management_client_t *self, const char *notice);
 void management_client_look(management_client_t *self, bool (*look)(void *arg),
                             void *arg);
 
+/* Returns true if `look` has said no or a signal has ended a wait: no answer is
+ * then worth a second request, and an unreachable gateway may be there. */
+bool management_client_is_interrupted(const management_client_t *self);
+
 /* Lets answers take any time from now on, as long as the gateway lives. */
 void management_client_be_patient(management_client_t *self);
 

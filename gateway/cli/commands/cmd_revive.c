@@ -155,7 +155,8 @@ static gateway_exit_t hand_over(revive_t *self, json_t *report)
         management_client_ask(self->session_run.management, "session_revived",
                               json_incref(content), &reply);
 
-    if (status == GATEWAY_EXIT_UNREACHABLE && !replay_session_is_interrupted())
+    if (status == GATEWAY_EXIT_UNREACHABLE
+        && !management_client_is_interrupted(self->session_run.management))
         return management_client_request(true, "session_revived",
                                          json_incref(content), &reply);
     if (status != GATEWAY_EXIT_OK)
