@@ -23,6 +23,7 @@ LONG = (
     "tests/system/packages/test_worker_taken_over.py",
     "tests/system/packages/test_worker.py",
     "tests/system/packages/test_worker_lies.py",
+    "tests/system/test_preinstall_made.py",
     "tests/system/test_preinstall.py",
     "tests/system/clone/test_clone_cache.py",
     "tests/system/test_fetch_jobs.py",

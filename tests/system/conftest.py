@@ -15,6 +15,7 @@ pytest.register_assert_rewrite(
     "ends",
     "harness",
     "outside",
+    "preinstalling",
     "recordings",
     "tool_gateway",
     "tools_worker",
