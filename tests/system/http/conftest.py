@@ -10,7 +10,7 @@ from typing import Iterator
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-pytest.register_assert_rewrite("contract", "workspace", "web")
+pytest.register_assert_rewrite("contract", "raw_requests", "workspace", "web")
 
 from harness import Gateway, started  # noqa: E402
 from web import Kernel, Web  # noqa: E402
@@ -21,6 +21,13 @@ from workspace import Workspace  # noqa: E402
 @pytest.fixture(scope="module")
 def web(gateway: Gateway) -> Web:
     return Web.of(gateway)
+
+
+@pytest.fixture
+def _goes_on(web: Web) -> Iterator[None]:
+    """The gateway still serves after the test."""
+    yield
+    assert web.get("/api/kernels").status == 200
 
 
 @pytest.fixture
