@@ -5,52 +5,20 @@
 #include "base/clock.h"
 #include "protocol/jspan_write.h"
 
-#include <sodium.h>
-
 #include <string.h>
 
-#define READERS_ROOM 16    /* by which a list grows */
-#define OLDER_MAX    10000 /* names; about as many as a session keeps */
-
-typedef struct {
-    char (*list)[LOSS_NOTICE_READER_SIZE]; /* owned; the oldest first */
-    size_t count;                          /* of them */
-    size_t room;                           /* of the list, in readers */
-} readers_t;
-
-static void readers_reset(readers_t *self)
-{
-    free(self->list);
-    *self = (readers_t){0};
-}
+#define OLDER_MAX 10000 /* names; about as many as a session keeps */
 
 struct loss_notice {
-    kernel_losses_t losses; /* by the records so far */
-    kernel_loss_t foreseen; /* it is about to happen; without cause: none is */
-    readers_t told;         /* they have got the last loss */
-    readers_t expected;     /* they have got the one about to happen */
-    json_t *older;          /* owned; set of the names of losses before it */
-    size_t older_more;      /* the number of those that were left out */
-    bool is_older_unread;   /* there may be others */
-    readers_t informed;     /* they have got all losses before the last */
+    kernel_losses_t losses;  /* by the records so far */
+    kernel_loss_t foreseen;  /* it is about to happen; without cause: none is */
+    loss_readers_t told;     /* they have got the last loss */
+    loss_readers_t expected; /* they have got the one about to happen */
+    json_t *older;           /* owned; set of the names of losses before it */
+    size_t older_more;       /* the number of those that were left out */
+    bool is_older_unread;    /* there may be others */
+    loss_readers_t informed; /* they have got all losses before the last */
 };
-
-bool loss_notice_reader(const request_t *request,
-                        char ret_reader[LOSS_NOTICE_READER_SIZE])
-{
-    cleanup_free char *name = NULL;
-    uint8_t digest[16];
-
-    if (!request->is_execute || request->silent)
-        return false;
-    name = request_reader(request);
-    if (!name)
-        return false;
-    crypto_generichash(digest, sizeof digest, (const uint8_t *) name,
-                       strlen(name), NULL, 0);
-    sodium_bin2hex(ret_reader, LOSS_NOTICE_READER_SIZE, digest, sizeof digest);
-    return true;
-}
 
 loss_notice_t *loss_notice_new(void)
 {
@@ -68,9 +36,9 @@ void loss_notice_destroy(loss_notice_t **self_p)
         return;
     kernel_losses_clear(&self->losses);
     kernel_loss_clear(&self->foreseen);
-    readers_reset(&self->told);
-    readers_reset(&self->expected);
-    readers_reset(&self->informed);
+    loss_readers_clear(&self->told);
+    loss_readers_clear(&self->expected);
+    loss_readers_clear(&self->informed);
     json_decref(self->older);
     free(self);
     *self_p = NULL;
@@ -134,34 +102,6 @@ static void write_loss(const kernel_loss_t *loss, const kernel_losses_t *losses,
     jspan_write_end(out);
 }
 
-/* --- The readers --- */
-
-static bool knows(const readers_t *readers, const char *reader)
-{
-    for (size_t i = 0; i < readers->count; i++)
-        if (strcmp(readers->list[i], reader) == 0)
-            return true;
-    return false;
-}
-
-static void add(readers_t *readers, const char *reader)
-{
-    if (knows(readers, reader) || strlen(reader) >= LOSS_NOTICE_READER_SIZE)
-        return;
-    if (readers->count == LOSS_NOTICE_READERS_MAX) {
-        readers->count--;
-        memmove(readers->list, readers->list + 1,
-                readers->count * sizeof *readers->list);
-    }
-    if (readers->count == readers->room) {
-        readers->room += READERS_ROOM;
-        readers->list =
-            mem_resize(readers->list, readers->room * sizeof *readers->list);
-    }
-    snprintf(readers->list[readers->count++], LOSS_NOTICE_READER_SIZE, "%s",
-             reader);
-}
-
 /* --- The losses before the last --- */
 
 /* Keeps a name for the readers that have not got its loss. */
@@ -193,9 +133,9 @@ static void make_older(loss_notice_t *self, const kernel_loss_t *loss)
     }
     self->is_older_unread |= loss->is_unread;
     if (loss->seq)
-        readers_reset(&self->informed);
+        loss_readers_clear(&self->informed);
     for (i = 0; i < self->told.count; i++)
-        add(&self->informed, self->told.list[i]);
+        loss_readers_add(&self->informed, self->told.list[i]);
 }
 
 static void add_names(json_t *names, const json_t *list)
@@ -215,9 +155,9 @@ static void write_whole(const loss_notice_t *self, const kernel_loss_t *loss,
                         const char *reader, bool is_reviving, buffer_t *out)
 {
     const kernel_loss_t *last = &self->losses.loss;
-    bool has_last = loss == last || knows(&self->told, reader);
+    bool has_last = loss == last || loss_readers_has(&self->told, reader);
     bool is_informed =
-        knows(&self->informed, reader) || (loss != last && has_last);
+        loss_readers_has(&self->informed, reader) || (loss != last && has_last);
     json_auto_t *names = json_object();
     json_auto_t *list = json_array();
     kernel_loss_t whole = *loss;
@@ -252,9 +192,9 @@ bool loss_notice_add(loss_notice_t *self, const journal_record_t *record)
         return false;
     before.names = names;
     make_older(self, &before);
-    readers_reset(&self->told);
+    loss_readers_clear(&self->told);
     self->told = self->expected;
-    self->expected = (readers_t){0};
+    self->expected = (loss_readers_t){0};
     return true;
 }
 
@@ -296,14 +236,15 @@ bool loss_notice_write_foreseen(const loss_notice_t *self, const char *reader,
 
 void loss_notice_expect(loss_notice_t *self, const char *reader)
 {
-    add(&self->expected, reader);
+    loss_readers_add(&self->expected, reader);
 }
 
 /* --- A loss that has happened --- */
 
 bool loss_notice_is_due(const loss_notice_t *self, const char *reader)
 {
-    return self->losses.loss.fresh_seq && !knows(&self->told, reader);
+    return self->losses.loss.fresh_seq
+           && !loss_readers_has(&self->told, reader);
 }
 
 bool loss_notice_is_reviving(const loss_notice_t *self)
@@ -321,7 +262,7 @@ void loss_notice_write(const loss_notice_t *self, const char *reader,
  * those of this one for the readers that have not got it. */
 void loss_notice_tell(loss_notice_t *self, const char *reader)
 {
-    add(&self->told, reader);
+    loss_readers_add(&self->told, reader);
     self->losses.is_reviving = false;
 }
 

@@ -1,37 +1,23 @@
-/* Which clients know of a session's last loss of variables. A reader is a
- * client that wants to learn of losses, known by the digest of the identity by
- * which it came. Each reader gets the loss once, however many gateways serve
- * the session: the journal has what this part must know, and this part takes
- * each record when it is written or read. Pure. */
+/* Which readers (loss_readers.h) know of a session's last loss of variables.
+ * Each reader gets the loss once, however many gateways serve the session: the
+ * journal has what this part must know, and this part takes each record when it
+ * is written or read. Pure. */
 #ifndef HEARTH_GATEWAY_SESSION_CORE_LOSS_NOTICE_H
 #define HEARTH_GATEWAY_SESSION_CORE_LOSS_NOTICE_H
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "gateway/session/requests/request.h"
+#include "gateway/session/core/loss_readers.h"
 #include "notebooks/recording/kernel_losses.h"
-#include "protocol/limits.h"
 
 #include <stdbool.h>
 
-/* The number of readers that are remembered. One more forgets the oldest, which
- * gets the loss again if its token is still there. */
-#define LOSS_NOTICE_READERS_MAX 1024
-_Static_assert(LOSS_NOTICE_READERS_MAX >= TOKENS_MAX + 1,
-               "the readers at a time are the tokens and the key");
 /* Bounds of the names in a loss: their number, and the bytes that they take as
  * JSON, each and together. */
 #define LOSS_NOTICE_NAMES_MAX  1000
 #define LOSS_NOTICE_NAME_MAX   128
 #define LOSS_NOTICE_NAMES_SIZE (24u << 10)
 #define LOSS_NOTICE_CAUSE_MAX  500 /* bytes of the cause */
-
-#define LOSS_NOTICE_READER_SIZE 33 /* 32 hexadecimal digits and a NUL */
-
-/* Writes the digest of the client that sent a request. Returns false if that
- * client does not want to learn of losses. */
-bool loss_notice_reader(const request_t *request,
-                        char ret_reader[LOSS_NOTICE_READER_SIZE]);
 
 typedef struct loss_notice loss_notice_t;
 

@@ -33,9 +33,9 @@ bool loss_report_write(session_t *self, const request_t *request,
 {
     bool is_reviving = is_being_revived(self);
     cleanup_buffer buffer_t loss = BUFFER_EMPTY;
-    char reader[LOSS_NOTICE_READER_SIZE];
+    char reader[LOSS_READERS_NAME_SIZE];
 
-    if (!loss_notice_reader(request, reader)
+    if (!loss_readers_name(request, reader)
         || !loss_notice_is_due(self->losses, reader))
         return false;
     loss_notice_write(self->losses, reader, is_reviving, &loss);
@@ -55,9 +55,9 @@ static void note(session_t *self, const char *reader)
 
 void loss_report_note(session_t *self, const request_t *request)
 {
-    char reader[LOSS_NOTICE_READER_SIZE];
+    char reader[LOSS_READERS_NAME_SIZE];
 
-    if (!loss_notice_reader(request, reader))
+    if (!loss_readers_name(request, reader))
         return;
     loss_notice_tell(self->losses, reader);
     note(self, reader);
@@ -67,9 +67,9 @@ void loss_report_note(session_t *self, const request_t *request)
 
 static bool is_reader(const request_t *request)
 {
-    char ignored[LOSS_NOTICE_READER_SIZE];
+    char ignored[LOSS_READERS_NAME_SIZE];
 
-    return loss_notice_reader(request, ignored);
+    return loss_readers_name(request, ignored);
 }
 
 /* Returns true if a client that wants to learn of losses waits. */
@@ -100,9 +100,9 @@ void loss_report_write_foreseen(session_t *self, const request_t *request,
                                 buffer_t *metadata)
 {
     cleanup_buffer buffer_t loss = BUFFER_EMPTY;
-    char reader[LOSS_NOTICE_READER_SIZE];
+    char reader[LOSS_READERS_NAME_SIZE];
 
-    if (!loss_notice_reader(request, reader)
+    if (!loss_readers_name(request, reader)
         || !loss_notice_write_foreseen(self->losses, reader, &loss))
         return;
     write_metadata(buffer_bytes(&loss), metadata);
@@ -168,7 +168,7 @@ static bool has_loss(const journal_record_t *record)
 
 void loss_report_recall(session_t *self, const journal_record_t *record)
 {
-    char reader[LOSS_NOTICE_READER_SIZE];
+    char reader[LOSS_READERS_NAME_SIZE];
     const request_t *request;
 
     (void) loss_notice_add(self->losses, record);
@@ -180,7 +180,7 @@ void loss_report_recall(session_t *self, const journal_record_t *record)
         || !has_loss(record))
         return;
     request = request_queue_find(self->requests, record->request);
-    if (!request || !loss_notice_reader(request, reader))
+    if (!request || !loss_readers_name(request, reader))
         return;
     if (record->kind == JOURNAL_EVENT)
         loss_notice_tell(self->losses, reader);

@@ -88,9 +88,9 @@ static request_t *reader_request(void)
 static bool is_due(const session_t *self)
 {
     cleanup_request request_t *request = reader_request();
-    char reader[LOSS_NOTICE_READER_SIZE];
+    char reader[LOSS_READERS_NAME_SIZE];
 
-    assert_true(loss_notice_reader(request, reader));
+    assert_true(loss_readers_name(request, reader));
     return loss_notice_is_due(self->losses, reader);
 }
 
@@ -255,11 +255,11 @@ static void a_reader_in_another_state_does_not_have_it(void **state)
     session_t *self = *state;
     cleanup_request request_t *request = reader_request();
     cleanup_free char *content = NULL;
-    char reader[LOSS_NOTICE_READER_SIZE];
+    char reader[LOSS_READERS_NAME_SIZE];
 
     make_variable(self);
     lose(self);
-    assert_true(loss_notice_reader(request, reader));
+    assert_true(loss_readers_name(request, reader));
     content = mem_format("{\"reader\":\"%s\"}", reader);
     fake_session_note(self, "file", 0, content);
     fake_session_take_over(self);
