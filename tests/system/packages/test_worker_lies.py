@@ -128,7 +128,7 @@ def test_refuses_to_hide_a_module_of_a_shared_namespace(
 def test_a_member_outside_is_left_out(
     folder: Folder, index: FakeIndex, name: str
 ) -> None:
-    """uv does it; for one that does not see test_walls.py."""
+    """uv does it; for one that does not see test_package_walls.py."""
     index.add("a", "1", members=[Member(name, b"evil")])
     folder.do("add", "a")
     assert folder.current() == ["a-1.dist-info", "a.py"]
@@ -155,7 +155,7 @@ def test_a_member_outside_is_left_out(
 def test_a_special_member_is_a_plain_file(
     folder: Folder, index: FakeIndex, member: Member, becomes: str
 ) -> None:
-    """uv makes one; for one that does not see test_walls.py."""
+    """uv makes one; for one that does not see test_package_walls.py."""
     index.add("a", "1", members=[member])
     folder.do("add", "a")
     current = folder.session() / "current"
@@ -386,7 +386,7 @@ def test_a_redirect_to_itself_ends(
 def test_a_link_to_a_file_of_the_sandbox_is_no_wheel(
     folder: Folder, index: FakeIndex, path: str
 ) -> None:
-    """For one of the host see test_walls.py."""
+    """For one of the host see test_package_walls.py."""
     index.add("a", "1", url=f"file://{path}")
     assert "a" in refuse(folder, "a").text
     assert index.downloads() == 0
