@@ -10,6 +10,7 @@ from typing import Iterator
 
 import pytest
 from cloning import Cloned, Folder
+from depth import deep, spread
 from git_server import GitServer, Repository, redirect, say
 
 THEN = 1700000000
@@ -60,7 +61,7 @@ REFS = [
 ]
 
 
-@pytest.mark.parametrize(("ref", "depth"), REFS)
+@pytest.mark.parametrize(("ref", "depth"), spread(REFS))
 def test_a_ref_comes_from_the_mirror(
     folder: Folder, server: GitServer, made: Repository, ref: str, depth: int
 ) -> None:
@@ -124,7 +125,8 @@ def test_a_tag_with_a_depth_is_the_newer(
 
 
 @pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:1/r.git", "http://no-such-name.invalid/r.git"]
+    "url",
+    ["http://127.0.0.1:1/r.git", deep("http://no-such-name.invalid/r.git")],
 )
 def test_a_mirror_of_another_server_is_none(
     folder: Folder, made: Repository, url: str
@@ -150,7 +152,12 @@ def test_a_name_without_an_address_is_away(
         "    b'127.0.0.1', *rest, **more)"
     )
     before = folder.clone(url)
-    folder.hook = ""
+    folder.hook = (
+        "import socket\n"
+        "def find(*_, **__):\n"
+        "    raise socket.gaierror(socket.EAI_NONAME, 'no such name')\n"
+        "socket.getaddrinfo = find"
+    )
     got = folder.clone(url)
     assert essence(got) == essence(before)
     assert re.fullmatch(".* mirror's state of 20.* UTC", got.note)
@@ -174,7 +181,7 @@ def test_a_connection_that_takes_too_long_is_away(
     assert "cannot be reached" in got.note
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 500, 502])
+@pytest.mark.parametrize("status", spread([401, 403, 404, 500, 502]))
 def test_a_server_that_refuses_is_not_away(
     folder: Folder, server: GitServer, made: Repository, status: int
 ) -> None:
