@@ -234,6 +234,20 @@ def test_a_session_has_them_as_the_profiles(
     assert "has a module a" in refusal.text
 
 
+def test_what_a_profile_has_no_more_hinders_no_removal(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """A package needs what the profile had when that was added."""
+    for name in ("had", "other"):
+        index.add(name, "1")
+    index.add("needs", "1", requires=["had"])
+    there = str(folder.profiles() / make(folder, "had")["environment"])
+    folder.do("add", "needs", "other", preinstalled=there)
+    answer = folder.do("remove", "other")
+    assert answer["removed"] == [{"name": "other", "version": "1"}]
+    assert "needs.py" in folder.current()
+
+
 def test_a_namespace_of_both_is_shared(
     folder: Folder, index: FakeIndex
 ) -> None:

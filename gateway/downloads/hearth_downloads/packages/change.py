@@ -143,7 +143,7 @@ class _Change:
             return account
         self.gateway.progress(f"judging {len(account.packages)} packages")
         try:
-            self._judge(self.generations.folder(account), account.packages)
+            self._judge(self.generations.folder(account), account)
         except (Refused, OSError):
             return Account() if self.job.order == "profile" else account
         account = replace(account, rules=RULES)
@@ -347,13 +347,14 @@ class _Change:
         if resolver is None:
             self.stage.make_folder("new")
         self.gateway.progress(f"judging {len(packages)} packages")
-        content = self._judge(self.stage.new, packages)
+        account = Account(0, requested, packages, resolved, rules=RULES)
+        content = self._judge(self.stage.new, account)
         if find_wheels:
             found = find_wheels(self.stage.new)
             packages = tuple(
                 replace(one, sha256=found.get(one.name, "")) for one in packages
             )
-        account = Account(0, requested, packages, resolved, content, RULES)
+        account = replace(account, packages=packages, content=content)
         added = account.versions().keys() - self.before.versions().keys()
         modules = find_modules(self.stage.new, added)
         answer = encode(self._report(account, new, modules))
@@ -361,7 +362,9 @@ class _Change:
         self.generations.commit(self.stage.new, account)
         return answer
 
-    def _judge(self, path: str, packages: tuple[Package, ...]) -> Content:
+    def _judge(self, path: str, account: Account) -> Content:
+        # With what the profile had then, if it has it no more.
+        there = {pin.name for pin in parse(account.resolved)}
         folder = os.open(
             path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         )
@@ -370,9 +373,13 @@ class _Change:
                 find_module, preinstalled=self.job.preinstalled
             )
             tally = judge(self.job, folder, find, self.gateway.check)
-            versions = Account(packages=packages).versions()
-            judge_metadata(folder, versions, self.gateway.check)
-            judge_needs(folder, packages, self.installed, self.gateway.check)
+            judge_metadata(folder, account.versions(), self.gateway.check)
+            judge_needs(
+                folder,
+                account.packages,
+                there.union(self.installed),
+                self.gateway.check,
+            )
             if self.job.order == "profile":
                 # Later jobs look at the sizes of its files alone.
                 sync(folder)

@@ -39,20 +39,19 @@ class _Needs:
 def judge_needs(
     folder: int,
     packages: Iterable[Package],
-    profile: Collection[str],
+    there: Collection[str],
     check: Callable[[], None],
 ) -> None:
     """Refuse wheels that need more or less than was resolved for them.
 
-    The folder has only what `judge_metadata` has permitted. `profile` has the
-    names that need no wheel. `check` is called for each one and may raise.
+    The folder has only what `judge_metadata` has permitted. `there` has the
+    names that were resolved, and those that need no wheel. `check` is called
+    for each one and may raise.
     """
-    packages = tuple(packages)
-    there = {one.name for one in packages}.union(profile)
     found = _read_all(folder, check)
     for one in packages:
         needs = found.get(one.name)
-        hidden = sorted(needs.always - there) if needs else []
+        hidden = sorted(needs.always.difference(there)) if needs else []
         if hidden:
             raise Refused(
                 f"the wheel of {one.name} needs {clean(hidden[0], 100)}, and "
