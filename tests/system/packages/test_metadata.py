@@ -95,6 +95,31 @@ def test_takes_what_is_its_own(tmp_path: Path, name: str) -> None:
     judge(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        ("b_c/x,,\nlocal-1.dist-info/METADATA,,\n", "which is that of another"),
+        ('"local-1.DIST-INFO/a,b",,\r\n', "which is that of another"),
+        ("x" * 200_000, "RECORD cannot be read"),
+    ],
+)
+def test_refuses_what_writes_in_the_metadata_of_another(
+    tmp_path: Path, record: str, why: str
+) -> None:
+    write(tmp_path / "b_c-1.0.dist-info" / "RECORD", record)
+    with pytest.raises(Refused, match=why):
+        judge(tmp_path)
+
+
+def test_takes_a_record_of_its_own(tmp_path: Path) -> None:
+    """Also of what others it has inside, and by another form of its name."""
+    write(
+        tmp_path / "b_c-1.0.dist-info" / "RECORD",
+        "\nB.C-1.dist-info/x,,\nb_c/local-1.dist-info/x,,\nlocal.dist-info,,",
+    )
+    judge(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["b_c.dist-info", "-1.dist-info", ".egg-info"])
 def test_refuses_a_folder_without_name_or_version(
     tmp_path: Path, name: str
@@ -173,4 +198,4 @@ def test_ends_with_the_job(tmp_path: Path) -> None:
         judge(tmp_path, versions, check)
     calls.clear()
     judge(tmp_path, versions, lambda: calls.append(1))
-    assert len(calls) == 10
+    assert len(calls) == 20  # and once more for who has written it

@@ -26,6 +26,7 @@ WALLS = {
     "sums": "change.judge = lambda *_: judge.Tally()",
     "growth": "growth.Growth._refuse = nothing",
     "metadata": "metadata._judge_entry = nothing",
+    "owners": "metadata._judge_owner = nothing",
     "needs": "change.judge_needs = nothing",
     "cooldown": "resolve.Resolver._cooldown = lambda _: []",
     "syscalls": """
@@ -150,7 +151,10 @@ ATTACKS = [
     ),
     Attack(
         "the metadata of another package",
-        {"metadata": "pass as numpy 99, which was not resolved"},
+        {
+            "metadata": "pass as numpy 99, which was not resolved",
+            "owners": "the wheel of a has numpy-99.dist-info/METADATA, which",
+        },
         has("numpy-99.dist-info/METADATA"),
         files("a-1.data/data/numpy-99.dist-info/METADATA", content=NUMPY),
     ),

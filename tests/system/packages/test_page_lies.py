@@ -172,3 +172,22 @@ def test_what_a_wheel_needs_by_a_condition_may_be_missing(
         "e.py",
     ]
     folder.do("remove", "a")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a-1", "the wheel of b has a-1.dist-info/METADATA, which is that of"),
+        ("A-1.0", "a has A-1.0.dist-info and a-1.dist-info, and one of them"),
+    ],
+)
+def test_a_wheel_does_not_say_what_another_needs(
+    folder: Folder, index: FakeIndex, name: str, why: str
+) -> None:
+    """Else what the index adds would itself say that it is needed."""
+    other = make_metadata("a", "1", ["b"], {})
+    index.add("a", "1", other_metadata=other)
+    path = f"b-1.data/purelib/{name}.dist-info/METADATA"
+    index.add("b", "1", {"b.py": "", path: other})
+    assert why in refuse(folder, "a").text
+    check_nothing_is_left(folder)

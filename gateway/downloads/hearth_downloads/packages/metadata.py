@@ -2,16 +2,19 @@
 
 Programs believe the name of a `.dist-info` folder, and the text in it. A wheel
 can bring such a folder for a package that it is not, or write over its own. So
-only what was resolved may be named, by the folder and by the text.
+only what was resolved may be named, by the folder and by the text. Each package
+has one such folder, in which no other wheel has written.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
 import stat
 from collections.abc import Collection
-from typing import Callable, NoReturn
+from typing import BinaryIO, Callable, NoReturn, Optional
 
 from hearth_kernel.packages.names import normalise
 
@@ -24,6 +27,7 @@ _KINDS = (".dist-info", ".egg-info")
 # setuptools finds packages by these, too. An index's wheel needs none.
 _OTHERS = (".egg", ".egg-link")
 _TEXTS = ("METADATA", "PKG-INFO")
+_RECORD_MAX = 64 << 20  # bytes; it has one line a file
 _FIELDS = ("name", "version")
 _LINE_END = re.compile(r"\r\n|\r|\n")  # as email.parser has it
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -37,6 +41,7 @@ def judge_metadata(
     The folder has only what `judge` has permitted. Names are normalised.
     `check` is called for each entry and may raise.
     """
+    own = []
     for name in os.listdir(folder):
         check()
         stem, dot, kind = name.lower().rpartition(".")
@@ -48,6 +53,12 @@ def judge_metadata(
             )
         if kind in _KINDS:
             _judge_entry(folder, name, stem, kind, versions)
+        if kind == ".dist-info":
+            own.append(name)
+    found: dict[str, str] = {}
+    for name in sorted(own):
+        check()
+        _judge_owner(folder, name, found)
 
 
 def _judge_entry(
@@ -75,20 +86,66 @@ def _find_texts(folder: int, name: str) -> list[str]:
     return [f"{name}/{text}" for text in _TEXTS]
 
 
-def _judge_text(folder: int, path: str, package: str, version: str) -> None:
+def _judge_owner(folder: int, name: str, found: dict[str, str]) -> None:
+    """Refuse a wheel that has written metadata of another package.
+
+    uv writes the list of a wheel's files after them. A wheel that comes later
+    may write over that list; then its own list, which is later still, says so.
+    `found` has the folders by their packages.
+    """
+    package = _find_owner(name)
+    other = found.setdefault(package, name)
+    if other != name:
+        raise Refused(
+            f"{package} has {show(other)} and {show(name)}, and one of them "
+            "is not its own; only the metadata of its own is taken"
+        )
+    path = f"{name}/RECORD"
+    file = _open_text(folder, path, _RECORD_MAX)
+    if file is None:
+        return
+    with io.TextIOWrapper(file, "utf-8", "replace", newline="") as text:
+        try:
+            paths = [row[0] for row in csv.reader(text) if row]
+        except csv.Error as error:
+            raise Refused(f"{show(path)} cannot be read: {error}") from None
+    for one in paths:
+        top = one.partition("/")[0]
+        is_metadata = top.lower().endswith(".dist-info") and top != one
+        if is_metadata and _find_owner(top) != package:
+            raise Refused(
+                f"the wheel of {package} has {show(one)}, which is that of "
+                "another; only the metadata of its own is taken"
+            )
+
+
+def _find_owner(name: str) -> str:
+    """Return the package that the name of a `.dist-info` folder claims."""
+    return normalise(name.partition("-")[0])
+
+
+def _open_text(folder: int, path: str, most: int) -> Optional[BinaryIO]:
+    """Return a file of metadata; None if it is not there."""
     try:
         number = os.open(path, _READ, dir_fd=folder)
-    except FileNotFoundError:
-        return
-    if stat.S_ISDIR(os.fstat(number).st_mode):
-        os.close(number)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    about = os.fstat(number)
+    if stat.S_ISREG(about.st_mode) and about.st_size <= most:
+        return open(number, "rb")
+    os.close(number)
+    if stat.S_ISDIR(about.st_mode):
         raise Refused(f"{show(path)} of a package is a folder, and not a text")
-    with open(number, "rb") as file:
-        size = os.fstat(number).st_size
-        if size > METADATA_MAX:
-            raise Refused(
-                f"{show(path)} has {size} bytes, and the most is {METADATA_MAX}"
-            )
+    raise Refused(
+        f"{show(path)} has {about.st_size} bytes, and the most is {most}"
+    )
+
+
+def _judge_text(folder: int, path: str, package: str, version: str) -> None:
+    file = _open_text(folder, path, METADATA_MAX)
+    if file is None:
+        return
+    with file:
         text = file.read(METADATA_MAX).decode("utf-8", "replace")
     for field, value in read_fields(text, _FIELDS):
         if field == "name" and normalise(value) != package:
