@@ -363,7 +363,7 @@ class _Change:
         return answer
 
     def _judge(self, path: str, account: Account) -> Content:
-        # What the profile had then is there, too, if it has it no more.
+        # Count what the profile had then, though it may have it no more.
         there = {pin.name for pin in parse(account.resolved)}
         folder = os.open(
             path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
