@@ -212,6 +212,8 @@ def test_a_server_that_hangs_up_is_not_away(
         handler.connection.shutdown(socket.SHUT_RDWR)
     )
     assert folder.refuse(made.url).ename == "FetchUnreachable"
+    leave(folder, server)  # the mirror is still there
+    assert folder.clone(made.url).note == NOTE
 
 
 def test_what_the_mirror_has_not_fails(

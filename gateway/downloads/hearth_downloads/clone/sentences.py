@@ -68,6 +68,13 @@ _SERVER = (
     ),
     ("returned error: [0-9]+", "{url} failed: {reason}"),
     (
+        # No mirror is the reason that a connection breaks off.
+        "Recv failure|Send failure|Empty reply from server|"
+        "Connection reset by peer|connection was non-properly terminated|"
+        "SSL_ERROR_SYSCALL",
+        "{url} sent no repository that git can read: {reason}",
+    ),
+    (
         "Operation too slow",
         "{url} sent nothing for {silence:g} seconds",
     ),
