@@ -218,3 +218,36 @@ def test_a_client_that_ends_does_not_wait_for_its_subscription(
         pass
     assert session_of(answer)
     pipe.close()
+
+
+def test_many_subscriptions_hold_up_no_request(gateway: Gateway) -> None:
+    """Nor the end of the input. One beyond 64 is refused, and there is room for
+    it after another is cancelled. All come at once, and more requests than are
+    sent at a time."""
+    pipe = Pipe(gateway)
+    wanted = {"notifications": {"resourcesListChanged": True}}
+    for _ in range(65):
+        pipe.send("subscriptions/listen", wanted)
+    asked = {pipe.send("server/discover") for _ in range(70)}
+    opened, answers = set(), {}
+    while len(opened) < 64 or len(answers) < 71:
+        message = pipe.read()
+        if "id" in message:
+            answers[message["id"]] = message
+        elif "acknowledged" in message["method"]:
+            opened.add(message["params"]["_meta"][f"{META}subscriptionId"])
+    assert "64 subscriptions" in answers.pop(65)["error"]["message"]
+    assert opened == set(range(1, 65))
+    assert answers.keys() == asked
+    pipe.write(
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": {"requestId": 7},
+        }
+    )
+    number = pipe.send("subscriptions/listen", wanted)
+    while "acknowledged" not in (message := pipe.read())["method"]:
+        pass
+    assert message["params"]["_meta"][f"{META}subscriptionId"] == number
+    pipe.close()

@@ -17,13 +17,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINES_MAX   64          /* requests under way; more wait in the pipe */
+#define LINES_MAX   64          /* requests under way; more lines wait */
+#define LISTENS_MAX 64          /* besides, of those that subscribe */
 #define MESSAGE_MAX (32u << 20) /* bytes of a message */
 #define LOSSES_MAX  2           /* gateways that end under a request */
 #define PATIENCE_MS 30000       /* for another gateway in the place of one */
 #define PAUSE_MS    200         /* between two looks for one */
 #define PIECE       (64u << 10)
-#define FDS_MAX     (LINES_MAX + 2) /* and standard input, and the stream */
+/* And standard input, and the stream. */
+#define FDS_MAX (LINES_MAX + LISTENS_MAX + 2)
 
 typedef struct link pipe_link_t;
 
@@ -48,9 +50,11 @@ typedef struct {
     mcp_client_t client;
     mcp_stream_t stream; /* owned; of a client of an older revision */
     buffer_t input;      /* owned; of standard input, not yet a line */
+    bool has_line;       /* it has one that waits for requests to end */
     bool is_ended;       /* standard input has ended */
     pipe_link_t *links;  /* owned */
     size_t count;        /* of them */
+    size_t listens;      /* of them, those that subscribe */
 } pipe_t;
 
 static void destroy_link(pipe_link_t *link)
@@ -71,7 +75,15 @@ static void drop_link(pipe_t *self, pipe_link_t *link)
         at = &(*at)->next;
     *at = link->next;
     self->count--;
+    self->listens -= mcp_listen_is(link->message);
     destroy_link(link);
+}
+
+/* Returns true if a further request has to wait. One that subscribes has no
+ * end, so that no other waits for it. */
+static bool is_full(const pipe_t *self)
+{
+    return self->count - self->listens >= LINES_MAX;
 }
 
 static void clear(pipe_t *self)
@@ -227,7 +239,32 @@ static void take_line(pipe_t *self, const char *line, size_t size)
     link->next = self->links;
     self->links = link;
     self->count++;
+    self->listens += mcp_listen_is(message);
+    if (self->listens > LISTENS_MAX) {
+        fail_request(link, "64 subscriptions are open; cancel one of them");
+        drop_link(self, link);
+        return;
+    }
     send_again(self, link);
+}
+
+/* Takes the lines that are there, unless too many requests are under way. */
+static void take_lines(pipe_t *self)
+{
+    const uint8_t *end;
+
+    for (;;) {
+        end = self->input.size
+                  ? memchr(self->input.data, '\n', self->input.size)
+                  : NULL;
+        self->has_line = end && is_full(self);
+        if (!end || self->has_line)
+            return;
+        size_t size = (size_t) (end - self->input.data);
+        if (size)
+            take_line(self, (const char *) self->input.data, size);
+        buffer_consume(&self->input, size + 1);
+    }
 }
 
 static int read_input(pipe_t *self, fault_t *fault)
@@ -241,18 +278,8 @@ static int read_input(pipe_t *self, fault_t *fault)
                                           strerror(errno));
     self->is_ended = got == 0;
     self->input.size += (size_t) got;
-    for (;;) {
-        const uint8_t *end =
-            self->input.size ? memchr(self->input.data, '\n', self->input.size)
-                             : NULL;
-        if (!end)
-            break;
-        size_t size = (size_t) (end - self->input.data);
-        if (size)
-            take_line(self, (const char *) self->input.data, size);
-        buffer_consume(&self->input, size + 1);
-    }
-    return self->input.size > MESSAGE_MAX
+    take_lines(self);
+    return !self->has_line && self->input.size > MESSAGE_MAX
                ? fault_set(fault, EMSGSIZE, "a line has more than 32 MiB")
                : 0;
 }
@@ -445,7 +472,7 @@ static pipe_link_t *link_of(const pipe_t *self, int fd)
  * the requests under way. Returns their number. */
 static size_t list_all(const pipe_t *self, struct pollfd fds[FDS_MAX])
 {
-    bool is_reading = !self->is_ended && self->count < LINES_MAX;
+    bool is_reading = !self->is_ended && !is_full(self);
     size_t count = 0;
 
     fds[count++] =
@@ -491,6 +518,8 @@ static int turn(pipe_t *self, fault_t *fault)
     }
     if (fds[1].revents)
         read_stream(self);
+    if (self->has_line)
+        take_lines(self);
     if (fds[0].revents && (r = read_input(self, fault)) < 0)
         return r;
     if (self->is_ended)
