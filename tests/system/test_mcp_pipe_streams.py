@@ -3,7 +3,10 @@ tasks; a gateway that is killed meanwhile."""
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+import http.server
+import json
+import threading
+from typing import ClassVar, Iterator, Optional
 
 import pytest
 from deadline import wait_for
@@ -251,3 +254,87 @@ def test_many_subscriptions_hold_up_no_request(gateway: Gateway) -> None:
         pass
     assert message["params"]["_meta"][f"{META}subscriptionId"] == number
     pipe.close()
+
+
+class Crowded(http.server.BaseHTTPRequestHandler):
+    """A gateway that ends the first stream, and then has no room: it says so,
+    or a proxy does."""
+
+    streams: ClassVar[int] = 0
+    BUSY: ClassVar[list[tuple[int, str, bytes]]] = [
+        (503, "application/json", b'{"message": "Too many connections"}'),
+        (502, "text/html", b"<html>Bad Gateway</html>"),
+        (429, "text/plain", b""),
+    ]
+
+    def say(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def stream(self, message: Json) -> None:
+        """Begin a stream, or refuse it. A stream ends after its message."""
+        count = Crowded.streams
+        Crowded.streams += 1
+        if 0 < count <= len(self.BUSY):
+            self.say(*self.BUSY[count - 1])
+        else:
+            body = f"data: {json.dumps(message)}\n\n".encode()
+            self.say(200, "text/event-stream", body)
+
+    def do_GET(self) -> None:
+        self.stream({"jsonrpc": "2.0", "method": CHANGED})
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if asked["method"] == "subscriptions/listen":
+            method = "notifications/subscriptions/acknowledged"
+            params = {"notifications": {"resourcesListChanged": True}}
+            self.stream({"jsonrpc": "2.0", "method": method, "params": params})
+        elif "id" not in asked:
+            self.say(202, "text/plain", b"")
+        else:
+            result = {"protocolVersion": "2025-06-18"}
+            answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+            self.say(200, "application/json", json.dumps(answer).encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def crowded() -> Iterator[Pipe]:
+    Crowded.streams = 0
+    gateway = Gateway()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Crowded) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        pipe = Pipe(gateway, env={"HEARTH_URL": url})
+        try:
+            yield pipe
+            pipe.close()
+        finally:
+            pipe.process.kill()
+            server.shutdown()
+            thread.join()
+            gateway.sweep()
+
+
+def test_a_subscription_outlives_a_gateway_without_room(crowded: Pipe) -> None:
+    wanted = {"notifications": {"resourcesListChanged": True}}
+    crowded.send("subscriptions/listen", wanted)
+    assert "acknowledged" in crowded.read()["method"]
+    assert crowded.read()["method"] == CHANGED
+    assert Crowded.streams > len(Crowded.BUSY)
+
+
+def test_the_stream_of_an_older_client_outlives_it_too(crowded: Pipe) -> None:
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    crowded.ask("initialize", asked, modern=False)
+    crowded.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    for _ in range(2):
+        assert crowded.read()["method"] == CHANGED
+    assert Crowded.streams > len(Crowded.BUSY)

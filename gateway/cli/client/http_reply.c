@@ -138,3 +138,8 @@ bool http_reply_next(http_reply_t *self, buffer_t *out)
     buffer_clear(&self->body);
     return true;
 }
+
+bool http_reply_is_for_now(const http_reply_t *self)
+{
+    return self->status == 429 || (self->status >= 502 && self->status <= 504);
+}

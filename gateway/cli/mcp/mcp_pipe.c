@@ -324,7 +324,7 @@ static void pass_on(pipe_t *self, pipe_link_t *link, const buffer_t *text)
         if (json_object_get(answer, "result"))
             mcp_stream_note(&self->stream, link->message, answer);
         write_answer(link, text, answer);
-    } else {
+    } else if (!link->listen.accepted || !http_reply_is_for_now(&link->reply)) {
         mcp_listen_clear(&link->listen);
         fail_request(link,
                      refusal ? refusal : "the gateway's answer is not valid");

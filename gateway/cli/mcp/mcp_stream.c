@@ -88,7 +88,8 @@ int mcp_stream_wait_ms(const mcp_stream_t *self)
 
 /* --- Opening --- */
 
-/* Reads the whole answer; it says nothing that the client has to know. */
+/* Reads the whole answer; it says nothing that the client has to know. -EBUSY
+ * if a later request may have another one. */
 static int await_answer(net_stream_t *stream, int64_t deadline)
 {
     CLEANUP(http_reply_clear) http_reply_t reply = {0};
@@ -108,7 +109,7 @@ static int await_answer(net_stream_t *stream, int64_t deadline)
             return -ECONNRESET;
         }
     }
-    return 0;
+    return http_reply_is_for_now(&reply) ? -EBUSY : 0;
 }
 
 static void close_connection(net_stream_t *stream)
@@ -202,7 +203,11 @@ static bool read_piece(mcp_stream_t *self)
         return false;
     }
     /* A gateway that refuses the stream, to a token without the scope observe,
-     * refuses the next one as well. */
+     * refuses the next one as well. One without room may have it later. */
+    if (http_reply_is_for_now(&self->reply)) {
+        try_later(self);
+        return false;
+    }
     if (self->reply.status && !self->reply.is_stream) {
         close_stream(self);
         self->is_wanted = false;

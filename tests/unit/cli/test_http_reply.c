@@ -76,6 +76,23 @@ static void refuses_an_invalid_answer(void **state)
     }
 }
 
+static void knows_what_is_refused_only_for_now(void **state)
+{
+    static const struct {
+        int status;
+        bool is_for_now;
+    } cases[] = {
+        {200, false}, {403, false}, {429, true}, {500, false}, {501, false},
+        {502, true},  {503, true},  {504, true}, {505, false},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const http_reply_t reply = {.status = cases[i].status};
+        assert_int_equal(http_reply_is_for_now(&reply), cases[i].is_for_now);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -83,6 +100,7 @@ int main(void)
         cmocka_unit_test(takes_each_event_as_one),
         cmocka_unit_test(keeps_the_session),
         cmocka_unit_test(refuses_an_invalid_answer),
+        cmocka_unit_test(knows_what_is_refused_only_for_now),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
