@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import http.server
 import json
+import socket
 import threading
+from pathlib import Path
 from typing import ClassVar, Iterator, Optional
 
 import pytest
@@ -338,3 +340,63 @@ def test_the_stream_of_an_older_client_outlives_it_too(crowded: Pipe) -> None:
     for _ in range(2):
         assert crowded.read()["method"] == CHANGED
     assert Crowded.streams > len(Crowded.BUSY)
+
+
+class Vanishing(Crowded):
+    """A gateway whose streams end when the test says so."""
+
+    is_away: ClassVar[threading.Event]
+
+    def stream(self, message: Json) -> None:
+        body = f"data: {json.dumps(message)}\n\n".encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(2 * len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        self.is_away.wait()
+
+
+def connecting(port: int) -> int:
+    """Count the connections to the port that nothing has answered."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    rows = [line.split() for line in lines]
+    return sum(
+        row[2].endswith(f":{port:04X}") and row[3] == "02" for row in rows
+    )
+
+
+@pytest.mark.deep  # a connection that nothing answers takes 10 s
+def test_a_gateway_that_does_not_answer_is_tried_once_for_all() -> None:
+    """A connection to it takes 10 s, so 32 of them would hold up the end of the
+    input for longer than anything is awaited here."""
+    Vanishing.is_away = threading.Event()
+    gateway = Gateway()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Vanishing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_port
+        pipe = Pipe(gateway, env={"HEARTH_URL": f"http://127.0.0.1:{port}"})
+        try:
+            for _ in range(32):
+                pipe.send(
+                    "subscriptions/listen",
+                    {"notifications": {"resourcesListChanged": True}},
+                )
+                assert "acknowledged" in pipe.read()["method"]
+            server.shutdown()
+            server.socket.close()
+            with socket.create_server(("127.0.0.1", port), backlog=1) as full:
+                waiting = [socket.socket() for _ in range(8)]
+                for one in waiting:
+                    one.setblocking(False)
+                    one.connect_ex(full.getsockname())
+                before = connecting(port)
+                Vanishing.is_away.set()
+                wait_for(lambda: connecting(port) > before, "a connection")
+                pipe.close()
+                for one in waiting:
+                    one.close()
+        finally:
+            Vanishing.is_away.set()
+            pipe.process.kill()
+            gateway.sweep()

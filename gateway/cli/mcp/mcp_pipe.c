@@ -395,16 +395,20 @@ static void read_link(pipe_t *self, pipe_link_t *link)
 
 /* --- Requests that subscribe --- */
 
-/* Opens the streams anew that are due. No gateway is started for them. */
+/* Opens the streams anew that are due. No gateway is started for them. A try
+ * that fails may have taken 10 s, in which no input is read. The others are not
+ * tried then, because all have one gateway. */
 static void listen_again(pipe_t *self)
 {
     fault_t ignored;
+    bool is_away = false;
 
     for (pipe_link_t *at = self->links; at; at = at->next) {
         if (mcp_listen_wait_ms(&at->listen) != 0)
             continue;
         mcp_listen_try(&at->listen);
-        if (send_request(self, at, false, &ignored) < 0)
+        is_away = is_away || send_request(self, at, false, &ignored) < 0;
+        if (is_away)
             (void) wait_for_next(at);
     }
 }
