@@ -273,11 +273,24 @@ static void on_resize(session_t *self, process_t *process,
              KEEPER_RESIZE, {(uint64_t) rows, (uint64_t) columns}, {NULL, 0}});
 }
 
+/* Returns what is wrong with the types of an input; NULL: nothing. */
+static const char *find_input_flaw(jspan_t text, jspan_t end)
+{
+    if (!is_absent(text) && !jspan_is(text, JSPAN_STRING))
+        return "text must be a text; bytes are a buffer";
+    if (!is_absent(end) && !jspan_is(end, JSPAN_TRUE)
+        && !jspan_is(end, JSPAN_FALSE))
+        return "end must be true or false";
+    return NULL;
+}
+
 static void on_input(session_t *self, process_t *process, request_t **request_p)
 {
     const message_t *message = (*request_p)->message;
     jspan_t content = message_content_json(message);
     jspan_t given = jspan_member(content, "text");
+    jspan_t end = jspan_member(content, "end");
+    const char *flaw = find_input_flaw(given, end);
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     bytes_t bytes = {NULL, 0};
     fault_t fault;
@@ -285,9 +298,8 @@ static void on_input(session_t *self, process_t *process, request_t **request_p)
 
     if (!is_living(self, process, *request_p))
         return;
-    if (!is_absent(given) && !jspan_is(given, JSPAN_STRING)) {
-        process_replies_refuse(self, *request_p, "BadRequest",
-                               "text must be a text; bytes are a buffer");
+    if (flaw) {
+        process_replies_refuse(self, *request_p, "BadRequest", flaw);
         return;
     }
     if (message_buffer_count(message)) {
@@ -299,7 +311,7 @@ static void on_input(session_t *self, process_t *process, request_t **request_p)
     if (process->is_terminal)
         activity_touch(self);
     r = process_input_send(process, bytes, &fault);
-    if (r == 0 && jspan_is(jspan_member(content, "end"), JSPAN_TRUE))
+    if (r == 0 && jspan_is(end, JSPAN_TRUE))
         r = process_input_end(process, &fault);
     if (r < 0)
         refuse_fault(self, *request_p, &fault);

@@ -430,6 +430,25 @@ static void input_of_another_type_is_refused(void **state)
     DID("control process_input_reply ok");
 }
 
+static void an_end_of_another_type_is_refused(void **state)
+{
+    static const char *const wrong[] = {"1", "\"true\"", "[]", "{}"};
+    session_t *self = *state;
+    const process_t *process = add(self);
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        cleanup_free char *content =
+            mem_format("{\"process\":1,\"text\":\"a\",\"end\":%s}", wrong[i]);
+        ask(self, "input_request", content);
+        refused("input", "BadRequest", "end must be true or false");
+    }
+    assert_int_equal(process->input_sent, 0);
+    ask(self, "input_request", "{\"process\":1,\"end\":null}");
+    DID("control process_input_reply ok");
+    ask(self, "input_request", "{\"process\":1,\"end\":false}");
+    DID("control process_input_reply ok");
+}
+
 static void much_input_waits_in_pieces(void **state)
 {
     static char most[KEEPER_INPUT_MAX];
@@ -499,6 +518,7 @@ int main(void)
         TEST(what_the_keeper_does_not_take_is_refused),
         TEST(input_is_text_or_a_buffer_and_may_end),
         TEST(input_of_another_type_is_refused),
+        TEST(an_end_of_another_type_is_refused),
         TEST(much_input_waits_in_pieces),
         TEST(only_a_terminals_input_is_activity),
     };
