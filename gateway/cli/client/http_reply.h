@@ -33,7 +33,8 @@ int http_reply_feed(http_reply_t *self, const void *bytes, size_t size);
  * none yet. */
 bool http_reply_next(http_reply_t *self, buffer_t *out);
 /* Returns true if the status says that a later try may succeed: the gateway, or
- * a proxy before it, has no room at this time, or the proxy finds no gateway. */
+ * a proxy before it, has no room at this time, or the proxy finds no gateway.
+ */
 bool http_reply_is_for_now(const http_reply_t *self);
 
 #endif
