@@ -21,8 +21,6 @@ import traceback
 import warnings
 from typing import Any, Callable, Optional
 
-from IPython.core.error import StdinNotImplementedError
-
 from hearth_kernel import _link
 from hearth_kernel.errors import limits, questions
 from hearth_kernel.execution import rehearsal
@@ -80,10 +78,8 @@ class Kernel(State):
         is_in_cell = request == self.request and not _link.is_child()
         may_ask = self.cells.allow_secrets or not password
         if not (self.cells.allow_stdin and is_in_cell and may_ask):
-            raise StdinNotImplementedError(
-                questions.explain(
-                    is_in_cell, password, self.cells.allow_secrets
-                )
+            raise questions.refusal(
+                is_in_cell, password, self.cells.allow_secrets
             )
         _link.input_clear()
         outlet.emit(

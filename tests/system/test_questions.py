@@ -47,7 +47,7 @@ def test_stdin_not_allowed(client: Client) -> None:
     turn = client.run("input('? ')", allow_stdin=False)
 
     assert turn.content["ename"] == "StdinNotImplementedError"
-    assert "put the value into the code" in turn.content["evalue"]
+    assert "put the value into the code" in turn.content["traceback"][-1]
 
 
 def test_a_large_request_to_a_kernel_that_computes(client: Client) -> None:

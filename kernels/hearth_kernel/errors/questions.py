@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from IPython.core import error
+
 _IPYKERNEL = (
     "raw_input was called, but this frontend does not support input requests."
 )
@@ -23,10 +25,21 @@ _ELSEWHERE = (
 )
 
 
-def explain(is_in_cell: bool, password: bool, allow_secrets: bool) -> str:
-    """Return the text of the error."""
+class StdinNotImplementedError(error.StdinNotImplementedError):
+    """An error whose traceback ends with advice; nbclient compares its text."""
+
+    def __init__(self, text: str, advice: str) -> None:
+        super().__init__(text)
+        self.advice = advice
+
+
+def refusal(
+    is_in_cell: bool, password: bool, allow_secrets: bool
+) -> StdinNotImplementedError:
+    """Return what is raised."""
     if not is_in_cell:
-        return f"{_IPYKERNEL}\n{_ELSEWHERE}"
+        return StdinNotImplementedError(_IPYKERNEL, _ELSEWHERE)
     if password:
-        return f"{_IPYKERNEL if allow_secrets else _NOT_ASKED}\n{_RECORDED}"
-    return f"{_IPYKERNEL}\n{_NO_ANSWER}"
+        text = _IPYKERNEL if allow_secrets else _NOT_ASKED
+        return StdinNotImplementedError(text, _RECORDED)
+    return StdinNotImplementedError(_IPYKERNEL, _NO_ANSWER)

@@ -30,7 +30,7 @@ except ImportError:  # a Python that was built without its own
     from hashlib import sha1
 
 from hearth_kernel import _link
-from hearth_kernel.errors import limits, tracebacks
+from hearth_kernel.errors import limits, questions, tracebacks
 from hearth_kernel.messaging import outlet
 from hearth_kernel.messaging.parents import Parent, ParentToken
 from hearth_kernel.packages.pip import PackagesError
@@ -431,6 +431,8 @@ class ZMQInteractiveShell(commands.CommandShell):
             value = "\n".join([value, *notes])
         if isinstance(evalue, SystemExit):
             lines.append(exits.STAYS)  # papermill compares the value
+        if isinstance(evalue, questions.StdinNotImplementedError):
+            lines.append(evalue.advice)
         self._last_traceback = lines
         self.shown = {"ename": name, "evalue": value, "traceback": lines}
         outlet.emit(_link.ERROR, self.shown, hold=True)

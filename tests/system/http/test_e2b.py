@@ -219,7 +219,7 @@ def test_errors(box: Box) -> None:
     assert lines[-1]["type"] == "end_of_execution"
     (error,) = of_type(box.run("input()"), "error")
     assert error["name"] == "StdinNotImplementedError"
-    assert "put the value into the code" in error["value"]
+    assert "put the value into the code" in error["traceback"]
 
 
 def test_a_kernel_that_dies(door: Door) -> None:

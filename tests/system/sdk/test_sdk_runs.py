@@ -185,7 +185,7 @@ def test_questions(sync_session: hearth.Session) -> None:
     refused = sync_session.run("input('colour? ')")
     assert refused.error is not None
     assert refused.error.name == "StdinNotImplementedError"
-    assert "`on_input` of the Python client" in refused.error.value
+    assert "`on_input` of the Python client" in refused.error.traceback
 
 
 def test_outputs_as_they_come(sync_session: hearth.Session) -> None:
