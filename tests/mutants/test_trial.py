@@ -94,7 +94,23 @@ os.write(writer, b"x")
     os.close(reader)
 
 
-def test_a_signal_ends_the_running_test(copy: Copy, tmp_path: Path) -> None:
+# Has the signal come when the test runs, and is not known yet.
+EARLY = """
+import os, select, signal, subprocess
+def start(*words, real=subprocess.Popen, **options):
+    reader = os.open(PIPE, os.O_RDONLY | os.O_NONBLOCK)
+    process = real(*words, **options)
+    select.select([reader], [], [])
+    os.kill(os.getpid(), signal.SIGTERM)
+    return process
+subprocess.Popen = start
+"""
+
+
+@pytest.mark.parametrize("early", [EARLY, ""])
+def test_a_signal_ends_the_running_test(
+    copy: Copy, tmp_path: Path, early: str
+) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -113,17 +129,18 @@ import trial
 trial.ROOT = pathlib.Path({str(trial.ROOT)!r})
 trial.exit_on_signals()
 copy = trial.Copy(pathlib.Path({str(copy.tree.parent)!r}), [])
+PIPE = {str(pipe)!r}
+{early}
 copy.ends_well([sys.executable, "-c", {test!r}], 60)
 """,
         ]
     )
-    try:
+    if not early:
         select.select([reader], [], [])
-        assert os.read(reader, 9) == b"x"
-    finally:
         runner.terminate()
     assert runner.wait() == 128 + signal.SIGTERM
     os.set_blocking(reader, True)  # the system ends the test after the kill
+    assert os.read(reader, 9) == b"x"
     assert os.read(reader, 9) == b""
     os.close(reader)
 

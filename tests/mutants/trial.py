@@ -62,6 +62,27 @@ def bring_up_to_date(source: str, target: str) -> None:
         shutil.copy(source, target)
 
 
+class Signals:
+    """Ends this process, but not while it starts a test: that would stay."""
+
+    def __init__(self) -> None:
+        self.is_holding = False
+        self.number = 0
+
+    def take(self, number: int, frame: object) -> None:
+        self.number = number
+        if not self.is_holding:
+            self.go_on()
+
+    def go_on(self) -> None:
+        self.is_holding = False
+        if self.number:
+            sys.exit(128 + self.number)
+
+
+signals = Signals()
+
+
 class Copy:
     """The tree's copy, in a folder of its own."""
 
@@ -104,6 +125,7 @@ class Copy:
         self.temporary.mkdir(parents=True)
         for folder in (self.temporary, self.temporary.parent):
             folder.chmod(0o1777)
+        signals.is_holding = True
         process = subprocess.Popen(
             command,
             cwd=self.build,
@@ -120,6 +142,7 @@ class Copy:
         )
         status: Optional[int] = None
         try:
+            signals.go_on()
             status = process.wait(seconds)
         except subprocess.TimeoutExpired:
             pass
@@ -133,12 +156,8 @@ class Copy:
 
 def exit_on_signals() -> None:
     """Make a signal that ends this process end the running test, too."""
-
-    def leave(number: int, frame: object) -> None:
-        sys.exit(128 + number)
-
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, leave)
+        signal.signal(number, signals.take)
 
 
 def end_group(leader: int) -> None:
