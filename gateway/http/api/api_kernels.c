@@ -92,18 +92,18 @@ static void create(exchange_t *exchange)
                             on_create);
 }
 
-/* Answers when the work is done, not when it has begun. The session is shown
- * first, because the next steps need its whole id. */
 static void on_gone(exchange_t *exchange, const json_t *session)
 {
     (void) session;
     exchange_empty(exchange, 204);
 }
 
-static void on_requested(exchange_t *exchange, const json_t *reply)
+/* Answers when the work is done, not when it has begun. The session is shown
+ * first, because the next steps need its whole id. */
+static void on_removed(exchange_t *exchange, const json_t *reply)
 {
-    if (!registry_client_is_ok(exchange, reply))
-        subscription_forget(exchange);
+    if (registry_client_is_ok(exchange, reply))
+        jupyter_model_await_end(exchange, reply, on_gone);
 }
 
 /* Returns true if the kernel died. Its client may still delete it, or restart
@@ -119,11 +119,9 @@ static void on_remove_shown(exchange_t *exchange, const json_t *reply)
 {
     if (has_died(exchange, reply))
         exchange_empty(exchange, 204);
-    else if (reply_session(exchange, reply)
-             && jupyter_model_await(exchange, exchange->request.parameters[0],
-                                    AWAIT_END, on_gone))
+    else if (reply_session(exchange, reply))
         registry_client_ask(exchange, "session_delete_request",
-                            jupyter_model_id(exchange), on_requested);
+                            jupyter_model_id(exchange), on_removed);
 }
 
 static void discard(exchange_t *exchange)

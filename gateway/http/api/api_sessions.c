@@ -7,7 +7,6 @@
 #include "gateway/http/api/route.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
-#include "gateway/http/subscriptions/subscription.h"
 
 #include <string.h>
 
@@ -60,11 +59,12 @@ static void on_gone(exchange_t *exchange, const json_t *session)
     exchange_empty(exchange, 204);
 }
 
-static void on_requested(exchange_t *exchange, const json_t *reply)
+static void on_removed(exchange_t *exchange, const json_t *reply)
 {
-    if (strcmp(model_text(reply, "status"), "ok") == 0)
+    if (strcmp(model_text(reply, "status"), "ok") == 0) {
+        jupyter_model_await_end(exchange, reply, on_gone);
         return;
-    subscription_forget(exchange);
+    }
     if (!document_note_is_conclusive(exchange, reply))
         return;
     document_note_forget(exchange);
@@ -78,9 +78,9 @@ static void discard(exchange_t *exchange)
     const json_t *note = document_note_find(exchange);
     const char *kernel = model_text(note, "kernel");
 
-    if (note && jupyter_model_await(exchange, kernel, AWAIT_END, on_gone))
+    if (note)
         registry_client_ask(exchange, "session_delete_request",
-                            json_pack("{s:s}", "id", kernel), on_requested);
+                            json_pack("{s:s}", "id", kernel), on_removed);
 }
 
 const route_t session_routes[] = {

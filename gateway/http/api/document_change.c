@@ -8,7 +8,6 @@
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
 #include "gateway/http/subscriptions/resume_state.h"
-#include "gateway/http/subscriptions/subscription.h"
 
 #include <sodium.h>
 
@@ -55,30 +54,21 @@ static void on_replaced(exchange_t *exchange, const json_t *session)
     document_note_show(exchange);
 }
 
-/* Goes on after the request to end the old kernel, or after the answer that it
- * did not exist any more. If its end was reported before, the second parameter
- * is already the new kernel. */
-static void on_replacing(exchange_t *exchange, const json_t *reply)
+/* Goes on when the old kernel is gone, or did not exist any more. */
+static void on_removed(exchange_t *exchange, const json_t *reply)
 {
-    if (strcmp(model_text(reply, "status"), "ok") == 0
-        || strcmp(exchange->request.parameters[1],
-                  model_text(exchange->task, "replaced"))
-               != 0)
-        return;
-    subscription_forget(exchange);
-    document_note_show(exchange);
+    if (strcmp(model_text(reply, "status"), "ok") == 0)
+        jupyter_model_await_end(exchange, reply, on_replaced);
+    else
+        document_note_show(exchange);
 }
 
 /* Ends the former kernel of a document and answers when it has ended. A client
  * that lists kernels after the answer finds only the new one. */
 static void replace_kernel(exchange_t *exchange, const char *kernel)
 {
-    json_object_set_new(exchange->task, "replaced", json_string(kernel));
-    free(exchange->request.parameters[1]);
-    exchange->request.parameters[1] = mem_text(kernel);
-    if (jupyter_model_await(exchange, kernel, AWAIT_END, on_replaced))
-        registry_client_ask(exchange, "session_delete_request",
-                            json_pack("{s:s}", "id", kernel), on_replacing);
+    registry_client_ask(exchange, "session_delete_request",
+                        json_pack("{s:s}", "id", kernel), on_removed);
 }
 
 static json_t *note_of_path(const http_t *http, const char *path)

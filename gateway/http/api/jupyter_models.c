@@ -80,6 +80,22 @@ bool jupyter_model_await(exchange_t *exchange, const char *id, await_t what,
     return true;
 }
 
+void jupyter_model_await_end(exchange_t *exchange, const json_t *reply,
+                             registry_client_reply_fn *fn)
+{
+    const json_t *session = json_object_get(reply, "session");
+    subscription_t *subscription =
+        subscription_find(exchange->http, model_text(session, "id"));
+    bool is_known =
+        !subscription || subscription->is_over
+        || (subscription->state && strcmp(subscription->state, "gone") == 0);
+
+    if (is_known)
+        fn(exchange, NULL);
+    else
+        subscription_await(subscription, exchange, AWAIT_END, fn);
+}
+
 bool jupyter_model_may_list(exchange_t *exchange)
 {
     if (exchange->http->options->http.list_kernels)

@@ -123,21 +123,19 @@ static void on_gone(exchange_t *exchange, const json_t *session)
     exchange_empty(exchange, 204);
 }
 
-static void on_requested(exchange_t *exchange, const json_t *reply)
+static void on_removed(exchange_t *exchange, const json_t *reply)
 {
     if (strcmp(model_text(reply, "status"), "ok") == 0)
-        return;
-    subscription_forget(exchange);
-    fail_unknown(exchange);
+        jupyter_model_await_end(exchange, reply, on_gone);
+    else
+        fail_unknown(exchange);
 }
 
 static void on_end_shown(exchange_t *exchange, const json_t *reply)
 {
-    if (session_of(exchange, reply)
-        && jupyter_model_await(exchange, exchange->request.parameters[0],
-                               AWAIT_END, on_gone))
+    if (session_of(exchange, reply))
         registry_client_ask(exchange, "session_delete_request",
-                            jupyter_model_id(exchange), on_requested);
+                            jupyter_model_id(exchange), on_removed);
 }
 
 void sandbox_end(exchange_t *exchange)

@@ -214,6 +214,7 @@ bool registry_client_is_ok(exchange_t *exchange, const json_t *reply)
         {"PackagesOff", 403},
         {"PackagesRefused", 403},
         {"PackagesConflict", 409},
+        {"SessionAlive", 409},
         {"PackagesUnreachable", 502},
         {"PackagesBusy", 503},
         {"PackagesFailed", 500},
