@@ -30,7 +30,7 @@ json_t *jupyter_model_creation(exchange_t *exchange, const json_t *body,
 bool jupyter_model_await(exchange_t *exchange, const char *id, await_t what,
                          registry_client_reply_fn *fn);
 /* Calls `fn` with NULL when the session, which the registry's reply says has
- * ended, has told this server so, too. After that a client finds it gone
+ * ended, has reported its end here, too. After that a client finds it gone
  * wherever it looks. */
 void jupyter_model_await_end(exchange_t *exchange, const json_t *reply,
                              registry_client_reply_fn *fn);
