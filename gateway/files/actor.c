@@ -117,6 +117,8 @@ static files_handler_t *find_handler(const char *type)
     return NULL;
 }
 
+/* Parses the content here, although the main thread has: what that parsed may
+ * have more references there, and no object belongs to two threads. */
 static void on_ask(files_thread_t *self, files_message_t *message)
 {
     const message_t *sent = message->request;

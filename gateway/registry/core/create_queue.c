@@ -11,6 +11,7 @@
 typedef struct waiting {
     struct waiting *next; /* owned */
     message_t *request;   /* owned */
+    json_t *content;      /* of the request, parsed; a reference */
     char *older;          /* owned; the id of the session whose end it waits
                              for; or NULL */
     int64_t asked_us;     /* monotonic */
@@ -33,8 +34,10 @@ create_queue_t *create_queue_new(const session_table_t *table)
     return self;
 }
 
-/* Takes the request at `place` out of the queue; the caller owns it. */
-static message_t *take(create_queue_t *self, waiting_t **place)
+/* Takes the request at `place` out of the queue. The caller owns it, and a
+ * reference to its content if `ret_content` is not NULL. */
+static message_t *take(create_queue_t *self, waiting_t **place,
+                       json_t **ret_content)
 {
     waiting_t *found = *place;
     message_t *request = found->request;
@@ -44,6 +47,9 @@ static message_t *take(create_queue_t *self, waiting_t **place)
         self->end = place;
     self->replacing -= found->older != NULL;
     self->count--;
+    if (ret_content)
+        *ret_content = take_ptr(found->content);
+    json_decref(found->content);
     free(found->older);
     free(found);
     return request;
@@ -74,12 +80,14 @@ static void await_end(create_queue_t *self, waiting_t *waiting,
         replacements_end(older);
 }
 
-void create_queue_add(create_queue_t *self, message_t **request_p,
-                      const session_entry_t *older, int64_t asked_us)
+void create_queue_add(create_queue_t *self, json_t *content,
+                      message_t **request_p, const session_entry_t *older,
+                      int64_t asked_us)
 {
     waiting_t *waiting = mem_new(sizeof *waiting);
 
     waiting->request = take_ptr(*request_p);
+    waiting->content = json_incref(content);
     waiting->asked_us = asked_us;
     *self->end = waiting;
     self->end = &waiting->next;
@@ -95,36 +103,28 @@ static const session_entry_t *older_of(const create_queue_t *self,
                           : NULL;
 }
 
-static json_t *read_content(const message_t *request)
-{
-    bytes_t bytes = message_content(request);
-
-    return json_loadb(bytes.bytes, bytes.size, 0, NULL);
-}
-
 message_t *create_queue_next(create_queue_t *self, json_t **ret_content,
                              int64_t *ret_asked_us)
 {
     for (waiting_t **place = &self->first; *place; place = &(*place)->next) {
-        json_auto_t *content = NULL;
+        waiting_t *waiting = *place;
 
-        if (older_of(self, *place))
+        if (older_of(self, waiting))
             continue;
-        content = read_content((*place)->request);
-        if ((*place)->older)
-            await_end(self, *place, replacements_find(self->table, content));
-        if ((*place)->older)
+        if (waiting->older)
+            await_end(self, waiting,
+                      replacements_find(self->table, waiting->content));
+        if (waiting->older)
             continue;
-        *ret_content = take_ptr(content);
-        *ret_asked_us = (*place)->asked_us;
-        return take(self, place);
+        *ret_asked_us = waiting->asked_us;
+        return take(self, place, ret_content);
     }
     return NULL;
 }
 
 message_t *create_queue_give_up(create_queue_t *self)
 {
-    return self->first ? take(self, &self->first) : NULL;
+    return self->first ? take(self, &self->first, NULL) : NULL;
 }
 
 size_t create_queue_size(const create_queue_t *self)

@@ -22,13 +22,16 @@ void create_queue_destroy(create_queue_t **self_p);
 #define cleanup_create_queue CLEANUP(create_queue_destroy)
 
 /* Adds a request that waits for the end of `older`, which is asked to end; or
- * for its turn, if that is NULL. `asked_us` is when it came, monotonic. */
-void create_queue_add(create_queue_t *self, message_t **request_p,
-                      const session_entry_t *older, int64_t asked_us);
+ * for its turn, if that is NULL. The queue owns the request and a reference to
+ * its parsed content. `asked_us` is when it came, monotonic. */
+void create_queue_add(create_queue_t *self, json_t *content,
+                      message_t **request_p, const session_entry_t *older,
+                      int64_t asked_us);
 /* Takes the first request whose turn it is out of the queue. The caller owns
- * it, and its content; NULL if it is no request's turn. A request stays if its
- * older session is gone and another session has taken the connection file
- * since. That session is asked to end, and the request waits for that. */
+ * it, and the reference to its content; NULL if it is no request's turn. A
+ * request stays if its older session is gone and another session has taken the
+ * connection file since. That session is asked to end, and the request waits
+ * for that. */
 message_t *create_queue_next(create_queue_t *self, json_t **ret_content,
                              int64_t *ret_asked_us);
 /* Takes the first request out of the queue, whatever it waits for; the caller

@@ -13,6 +13,7 @@ typedef struct pending {
     uint64_t token;
     char session[SESSION_ID_MAX]; /* whose actor answers; "": not an actor */
     message_t *request;           /* owned */
+    json_t *content;              /* of a start, parsed; a reference, or NULL */
     json_t *sessions;             /* owned; of a listing so far, or NULL */
     size_t missing;               /* answers to the listing still to come */
     int64_t deadline_ms;          /* monotonic; 0: none */
@@ -43,6 +44,7 @@ static void pending_destroy(pending_t **pending_p)
     pending_t *pending = *pending_p;
 
     message_destroy(&pending->request);
+    json_decref(pending->content);
     json_decref(pending->sessions);
     free(pending);
     *pending_p = NULL;
@@ -81,10 +83,12 @@ uint64_t pending_requests_add(pending_requests_t *self, message_t **request_p)
 }
 
 uint64_t pending_requests_add_start(pending_requests_t *self,
+                                    json_t *content_or_null,
                                     message_t **request_p, int64_t asked_us)
 {
     pending_t *pending = add(self, request_p);
 
+    pending->content = json_incref(content_or_null);
     pending->asked_us = asked_us;
     return pending->token;
 }
@@ -241,24 +245,32 @@ void pending_requests_started(pending_requests_t *self, uint64_t token,
         stats_start(self->stats, now_us - pending->asked_us);
 }
 
-message_t *pending_requests_take_back(pending_requests_t *self, uint64_t token)
+/* Takes the request out of the list; the caller owns it. */
+static message_t *take_back(pending_requests_t *self, pending_t *pending)
+{
+    message_t *request = take_ptr(pending->request);
+
+    end(self, pending);
+    return request;
+}
+
+message_t *pending_requests_take_back(pending_requests_t *self, uint64_t token,
+                                      json_t **ret_content)
 {
     pending_t *pending = find(self, token);
-    message_t *request;
 
     if (!pending)
         return NULL;
-    request = take_ptr(pending->request);
-    end(self, pending);
-    return request;
+    *ret_content = take_ptr(pending->content);
+    return take_back(self, pending);
 }
 
 message_t *pending_requests_take_back_of(pending_requests_t *self,
                                          const char *session)
 {
-    for (const pending_t *at = self->first; at; at = at->next)
+    for (pending_t *at = self->first; at; at = at->next)
         if (strcmp(at->session, session) == 0)
-            return pending_requests_take_back(self, at->token);
+            return take_back(self, at);
     return NULL;
 }
 

@@ -21,8 +21,10 @@ void pending_requests_destroy(pending_requests_t **self_p);
 /* Adds a request, which is taken, and returns its token. */
 uint64_t pending_requests_add(pending_requests_t *self, message_t **request_p);
 /* Adds one that waits for a session's start; `asked_us` (monotonic) is when
- * that was asked for. */
+ * that was asked for. The list keeps a reference to the parsed content, which
+ * may be NULL if the request is not taken back. */
 uint64_t pending_requests_add_start(pending_requests_t *self,
+                                    json_t *content_or_null,
                                     message_t **request_p, int64_t asked_us);
 /* Adds one that the actor of `session` answers. If `deadline_ms` (monotonic)
  * is not 0 and the session is late then, the request fails. */
@@ -49,11 +51,12 @@ void pending_requests_fail(pending_requests_t *self, uint64_t token,
 /* Counts the start that the request waits for as successful. */
 void pending_requests_started(pending_requests_t *self, uint64_t token,
                               int64_t now_us);
-/* Returns the request without an answer, which the caller owns; NULL if it is
- * not there. */
-message_t *pending_requests_take_back(pending_requests_t *self, uint64_t token);
+/* Returns the request of a start without an answer. The caller owns it, and the
+ * reference to its content; NULL if the token is not known any more. */
+message_t *pending_requests_take_back(pending_requests_t *self, uint64_t token,
+                                      json_t **ret_content);
 /* Does the same with the next request that the actor of `session` was to
- * answer. */
+ * answer, without its content. */
 message_t *pending_requests_take_back_of(pending_requests_t *self,
                                          const char *session);
 

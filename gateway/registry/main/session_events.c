@@ -137,10 +137,9 @@ static void count_gone(const registry_parts_t *parts, session_entry_t *entry)
  * was handed out. Otherwise nothing happens. */
 static void give_another(const registry_parts_t *parts, session_entry_t *entry)
 {
-    cleanup_message message_t *request =
-        pending_requests_take_back(parts->pending, entry->hand_token);
     json_auto_t *content = NULL;
-    bytes_t bytes;
+    cleanup_message message_t *request =
+        pending_requests_take_back(parts->pending, entry->hand_token, &content);
 
     entry->hand_token = 0;
     if (!request)
@@ -150,8 +149,6 @@ static void give_another(const registry_parts_t *parts, session_entry_t *entry)
     session_table_disown(parts->table, entry);
     session_feed_report(parts->feed, entry);
     session_discovery_follow(parts, entry);
-    bytes = message_content(request);
-    content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
     create_again(parts->create, content, &request);
 }
 

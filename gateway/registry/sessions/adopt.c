@@ -197,8 +197,8 @@ void adopt_revive(const registry_parts_t *parts, session_entry_t *entry,
     session_factory_announce(parts, entry);
     launch_users_hold(parts->users, entry,
                       launch_users_revived(parts->users, entry));
-    entry->create_token = pending_requests_add_start(parts->pending, request_p,
-                                                     clock_monotonic_us());
+    entry->create_token = pending_requests_add_start(
+        parts->pending, NULL, request_p, clock_monotonic_us());
     command->host_uid = entry->host_uid;
     mailbox_line_send(entry->line, command);
 }

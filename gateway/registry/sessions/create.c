@@ -129,7 +129,8 @@ static bool hand_out(create_t *self, const profile_t *profile, json_t *content,
     if (!member
         || !(command = make_hand(parts, profile, content, *request_p, &fault)))
         return false;
-    token = pending_requests_add_start(parts->pending, request_p, asked_us);
+    token = pending_requests_add_start(parts->pending, content, request_p,
+                                       asked_us);
     command->token = token;
     session_table_set_rules(member, &command->hand.downloads);
     mailbox_line_send(member->line, command);
@@ -167,7 +168,7 @@ static void fork_one(create_t *self, json_t *content, message_t **request_p,
     }
     pool_count_given(parts->pool, entry->profile, false);
     entry->create_token =
-        pending_requests_add_start(parts->pending, request_p, asked_us);
+        pending_requests_add_start(parts->pending, NULL, request_p, asked_us);
     launcher_launch(parts->launcher, entry);
 }
 
@@ -266,8 +267,8 @@ static void hold(create_t *self, json_t *content, message_t **request_p,
     const profile_t *profile = find_profile(self, content);
 
     if (!refuse_wrong(self, content, request_p))
-        package_wait_hold(self->parts->package_wait, profile, request_p,
-                          asked_us, go_on);
+        package_wait_hold(self->parts->package_wait, profile, content,
+                          request_p, asked_us, go_on);
 }
 
 static void make(create_t *self, json_t *content, message_t **request_p,
@@ -337,7 +338,7 @@ static void admit(create_t *self, json_t *content, message_t **request_p,
         make(self, content, request_p, asked_us);
     else if ((has_waited || !refuse_line(self, older, request_p))
              && !refuse_wrong(self, content, request_p))
-        create_queue_add(self->queue, request_p, older, asked_us);
+        create_queue_add(self->queue, content, request_p, older, asked_us);
 }
 
 /* Takes a request that has waited for its profile. */

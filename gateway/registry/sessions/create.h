@@ -22,8 +22,10 @@ void create_destroy(create_t **self_p);
 /* Makes the pool's sessions; its argument is a create_t. */
 extern const pool_source_t create_pool_source;
 
-/* Takes a request for a session. Requests are served in the order they came,
- * except that one which replaces an older session waits until that is gone. */
+/* Takes a request for a session. Keeps references to its content, which nothing
+ * changes, for as long as the request waits. Requests are served in the order
+ * they came, except that one which replaces an older session waits until that
+ * is gone. */
 void create_make(create_t *self, json_t *content, message_t **request_p);
 /* Takes a request once more because its session has ended before the client had
  * it. The pool does not count it as a further one. */

@@ -24,6 +24,7 @@ typedef struct waiting {
     struct waiting *next;     /* owned */
     const profile_t *profile; /* borrowed */
     message_t *request;       /* owned */
+    json_t *content;          /* of the request, parsed; a reference */
     uint64_t process_start;   /* of the process that sent it; 0: unknown */
     int64_t asked_us;         /* monotonic */
     package_wait_fn *go_on;
@@ -54,6 +55,7 @@ static waiting_t *take(waiting_t **place)
 static void destroy(waiting_t *waiting)
 {
     message_destroy(&waiting->request);
+    json_decref(waiting->content);
     free(waiting);
 }
 
@@ -176,7 +178,7 @@ static void refuse(const package_wait_t *self, const profile_t *profile,
 }
 
 void package_wait_hold(package_wait_t *self, const profile_t *profile,
-                       message_t **request_p, int64_t asked_us,
+                       json_t *content, message_t **request_p, int64_t asked_us,
                        package_wait_fn *go_on)
 {
     pid_t process = message_sender_process(*request_p);
@@ -196,16 +198,15 @@ void package_wait_hold(package_wait_t *self, const profile_t *profile,
         (waiting_t){.profile = profile,
                     .process_start = process ? pidfd_start_time(process) : 0,
                     .request = take_ptr(*request_p),
+                    .content = json_incref(content),
                     .asked_us = asked_us,
                     .go_on = go_on};
 }
 
 static void go_on(const package_wait_t *self, waiting_t *waiting)
 {
-    bytes_t bytes = message_content(waiting->request);
-    json_auto_t *content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
-
-    waiting->go_on(self->parts, content, &waiting->request, waiting->asked_us);
+    waiting->go_on(self->parts, waiting->content, &waiting->request,
+                   waiting->asked_us);
     destroy(waiting);
 }
 

@@ -18,7 +18,7 @@
 
 typedef struct package_wait package_wait_t;
 /* Takes a request that has waited, or has to be refused since the gateway
- * stops. `asked_us` is when it came, monotonic. */
+ * stops. `content` is borrowed; `asked_us` is when it came, monotonic. */
 typedef void package_wait_fn(const registry_parts_t *parts, json_t *content,
                              message_t **request_p, int64_t asked_us);
 
@@ -37,9 +37,10 @@ json_t *package_wait_refusal(const registry_parts_t *parts,
 bool package_wait_is_due(const registry_parts_t *parts,
                          const profile_t *profile);
 /* Has the request wait for the packages of the profile; `go_on` gets it then.
- * Refuses it if gateway/starts_queue requests wait for them. */
+ * Owns the request and a reference to its parsed content. Refuses it if
+ * gateway/starts_queue requests wait for them. */
 void package_wait_hold(package_wait_t *self, const profile_t *profile,
-                       message_t **request_p, int64_t asked_us,
+                       json_t *content, message_t **request_p, int64_t asked_us,
                        package_wait_fn *go_on);
 /* Drops a request of the same connection as `withdrawal`, by its msg_id: its
  * client has gone. Nothing happens if it does not wait. */

@@ -188,8 +188,8 @@ static void restart(const registry_parts_t *parts, json_t *content,
     if (refusal)
         management_answer(parts->management, request_p, refusal);
     else if (is_alive && package_wait_is_due(parts, entry->profile))
-        package_wait_hold(parts->package_wait, entry->profile, request_p,
-                          asked_us, restart);
+        package_wait_hold(parts->package_wait, entry->profile, content,
+                          request_p, asked_us, restart);
     else
         pass(parts, content, request_p,
              session_command_new(SESSION_RESTART, 0));

@@ -155,7 +155,8 @@ static void a_session_that_has_not_started_is_ended(void **state)
     message_t *request = fake_request(7);
 
     (void) state;
-    entry->create_token = pending_requests_add_start(pending, &request, 0);
+    entry->create_token =
+        pending_requests_add_start(pending, NULL, &request, 0);
     closing_begin(closing, false);
     SAID("a DELETE; a SHOW");
     assert_true(entry->is_pooled);

@@ -55,8 +55,9 @@ static session_entry_t *session(const char *id)
 static void add(int number, const char *older_or_null)
 {
     message_t *request = fake_request(number);
+    json_auto_t *content = json_pack("{s:i}", "n", number);
 
-    create_queue_add(queue, &request,
+    create_queue_add(queue, content, &request,
                      older_or_null ? session(older_or_null) : NULL, number);
     assert_null(request);
 }

@@ -240,7 +240,8 @@ static void a_withdrawal_names_a_request(void **state)
     message_t *request = rig_request("session_create_request", "{}");
 
     message_add_identity(request, "a", 1);
-    package_wait_hold(parts->package_wait, &fake_profile, &request, 0, go_on);
+    package_wait_hold(parts->package_wait, &fake_profile, NULL, &request, 0,
+                      go_on);
     withdraw("{}");
     assert_string_equal(answers(), "ok");
     assert_int_equal(package_wait_size(parts->package_wait), 1);

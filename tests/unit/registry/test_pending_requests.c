@@ -119,12 +119,18 @@ static void answers_with_an_error(void **state)
 static void gives_a_request_back(void **state)
 {
     rig_t rig = make();
-    uint64_t token = add(&rig, 1);
-    message_t *request = pending_requests_take_back(rig.pending, token);
+    json_auto_t *sent = json_pack("{s:i}", "n", 1);
+    json_auto_t *content = NULL;
+    json_t *none = NULL;
+    message_t *request = fake_request(1);
+    uint64_t token = pending_requests_add_start(rig.pending, sent, &request, 0);
 
     (void) state;
+    request = pending_requests_take_back(rig.pending, token, &content);
     assert_non_null(request);
-    assert_null(pending_requests_take_back(rig.pending, token));
+    assert_ptr_equal(content, sent); /* it is not parsed again */
+    assert_null(pending_requests_take_back(rig.pending, token, &none));
+    assert_null(none);
     answer(&rig, token, "1");
     assert_string_equal(fake_answered(), "");
     message_destroy(&request);
@@ -155,7 +161,8 @@ static void counts_a_start_that_a_request_waited_for(void **state)
 {
     rig_t rig = make();
     message_t *request = fake_request(1);
-    uint64_t token = pending_requests_add_start(rig.pending, &request, 1000000);
+    uint64_t token =
+        pending_requests_add_start(rig.pending, NULL, &request, 1000000);
 
     (void) state;
     pending_requests_started(rig.pending, 0, 3000000);

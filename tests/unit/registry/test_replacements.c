@@ -300,12 +300,13 @@ static void the_queue_keeps_its_order(void **state)
     cleanup_create_queue create_queue_t *queue = create_queue_new(parts->table);
     cleanup_free char *path = write_file("c.json", PORTS("700"));
     session_entry_t *entry = add_external(parts, "old", path);
+    json_auto_t *empty = json_object();
     static const int64_t order[] = {1, 3, 4, 2};
 
     for (int64_t i = 1; i <= 3; i++) {
         message_t *request = rig_request("session_create_request", "{}");
 
-        create_queue_add(queue, &request, i == 2 ? entry : NULL, i);
+        create_queue_add(queue, empty, &request, i == 2 ? entry : NULL, i);
     }
     assert_int_equal(create_queue_sessions(queue), 2);
     for (size_t i = 0; i < 4; i++) {
@@ -319,7 +320,7 @@ static void the_queue_keeps_its_order(void **state)
         if (i == 1) { /* only the one that waits for an end is left */
             request = rig_request("session_create_request", "{}");
             assert_false(create_queue_has_line(queue));
-            create_queue_add(queue, &request, NULL, 4);
+            create_queue_add(queue, empty, &request, NULL, 4);
             assert_true(create_queue_has_line(queue));
         }
         if (i == 2)

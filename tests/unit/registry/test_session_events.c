@@ -48,7 +48,7 @@ static session_entry_t *start(const registry_parts_t *parts, const char *id)
         fake_add(parts->table, id, FAKE_FRESH, rig_outside.now_ms);
 
     entry->create_token =
-        pending_requests_add_start(parts->pending, &request, 0);
+        pending_requests_add_start(parts->pending, NULL, &request, 0);
     return entry;
 }
 
