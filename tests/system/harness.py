@@ -377,6 +377,17 @@ class Gateway:
             **self.identity,
         )
 
+    def begin(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a command and do not wait for its end."""
+        return subprocess.Popen(
+            [HEARTH, *arguments],
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
     def json(self, *arguments: str) -> Any:
         done = self.run(*arguments)
         assert done.returncode == 0, (arguments, done.stdout, done.stderr)

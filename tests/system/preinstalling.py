@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
 
+import pytest
 from deadline import wait_for
 from fake_index import FakeIndex
-from harness import HEARTH, Gateway, Session
+from harness import Gateway, Session
+from packages_gateway import open_place
 from records import records
 
 OTHER = """
@@ -22,8 +24,8 @@ profile
 """
 
 
-@contextmanager
-def open_index() -> Iterator[FakeIndex]:
+@pytest.fixture(scope="module", name="index")
+def index_of_all() -> Iterator[FakeIndex]:
     with FakeIndex() as made:
         made.add("timely", "1.5")
         made.add("humane", "4.0", requires=["timely>=1"])
@@ -33,6 +35,12 @@ def open_index() -> Iterator[FakeIndex]:
         made.add("later", "1.0")
         made.add_program("tooled")
         made.add("hostile", "1.0", {"hostile.pth": "import os\n"})
+        yield made
+
+
+@pytest.fixture(name="place")
+def place_of_one() -> Iterator[Path]:
+    with open_place() as made:
         yield made
 
 
@@ -50,6 +58,14 @@ def write(gateway: Gateway, index: FakeIndex, *names: str) -> None:
         "            deny = barred\n"
         f"            {listed}\n"
     )
+
+
+def reload_with(
+    gateway: Gateway, index: FakeIndex, *names: str
+) -> subprocess.CompletedProcess[str]:
+    """Give a gateway that runs these packages instead."""
+    write(gateway, index, *names)
+    return gateway.run("gateway", "reload")
 
 
 @contextmanager
@@ -109,19 +125,8 @@ def stopped(place: Path) -> Iterator[None]:
         yield
 
 
-def begin(gateway: Gateway, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [HEARTH, *arguments],
-        env=gateway.env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def ask(gateway: Gateway, *options: str) -> subprocess.Popen[str]:
-    return begin(gateway, "session", "create", "--no-start", *options)
+    return gateway.begin("session", "create", "--no-start", *options)
 
 
 @contextmanager
@@ -135,4 +140,4 @@ def arriving(gateway: Gateway, what: str) -> Iterator[None]:
 
 def restart(gateway: Gateway, session: Session) -> subprocess.Popen[str]:
     with arriving(gateway, "restart"):
-        return begin(gateway, "session", "restart", session.id)
+        return gateway.begin("session", "restart", session.id)

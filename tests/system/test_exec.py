@@ -8,7 +8,6 @@ import pty
 import re
 import select
 import signal
-import subprocess
 import time
 
 import pytest
@@ -16,17 +15,6 @@ from deadline import DEADLINE
 from harness import HEARTH, Gateway, Session
 
 pytestmark = pytest.mark.warm
-
-
-def begin(gateway: Gateway, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [HEARTH, *arguments],
-        env=gateway.env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 def test_exec(session: Session) -> None:
@@ -62,8 +50,7 @@ def test_exec_streams_apart(session: Session) -> None:
 def test_exec_shows_output_as_it_comes(
     gateway: Gateway, session: Session
 ) -> None:
-    running = begin(
-        gateway,
+    running = gateway.begin(
         "exec",
         session.id,
         "-c",
@@ -256,8 +243,7 @@ def test_exec_in_a_terminal(gateway: Gateway, session: Session) -> None:
 
 
 def test_exec_interrupted(gateway: Gateway, session: Session) -> None:
-    running = begin(
-        gateway,
+    running = gateway.begin(
         "exec",
         session.id,
         "-c",

@@ -13,15 +13,17 @@ from deadline import wait_for
 from fake_index import FakeIndex
 from harness import Gateway, Session
 from packages_gateway import open_place
-from preinstalling import (
+from preinstalling import (  # noqa: F401
     OTHER,
     environments,
     fault,
     gateway_of,
     has,
-    open_index,
+    index_of_all,
+    place_of_one,
     printed,
     refused,
+    reload_with,
     state,
     write,
 )
@@ -41,18 +43,6 @@ PREINSTALLED = {
     "timely": "1.5",
     "tooled": "1.0",
 }
-
-
-@pytest.fixture(scope="module")
-def index() -> Iterator[FakeIndex]:
-    with open_index() as made:
-        yield made
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    with open_place() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -186,8 +176,7 @@ def test_a_refusal_is_told(
         assert "then `hearth gateway restart`" in " ".join(done.stdout.split())
         gateway.create("--profile", "other").delete()
         before = index.count()
-        write(gateway, index, "humane")
-        gateway.run("gateway", "reload")
+        reload_with(gateway, index, "humane")
         session = gateway.create()
         assert has(session, "humane")
         assert index.count() > before
@@ -201,15 +190,13 @@ def test_a_restart_leaves_the_kernel_if_none_can_start(
         gateway.start()
         session = gateway.create()
         session.exec("x = 41")
-        write(gateway, index, "barred")
-        gateway.run("gateway", "reload")
+        reload_with(gateway, index, "barred")
         wait_for(lambda: state(gateway) == "failed", "the refusal")
         done = gateway.run("session", "restart", session.id)
         assert done.returncode == 1, done
         assert "barred is not permitted here" in done.stderr
         assert printed(session, "print(x)") == "41"
-        write(gateway, index, "humane")
-        gateway.run("gateway", "reload")
+        reload_with(gateway, index, "humane")
         assert gateway.run("session", "restart", session.id).returncode == 0
         assert printed(session, "print('x' in vars())") == "False"
         session.delete()
@@ -221,8 +208,7 @@ def test_a_package_that_is_there_twice_is_not_loaded(
     with gateway_of(place, index, "humane") as gateway:
         gateway.start()
         gateway.create().delete()
-        write(gateway, index, "humane==4.0", "Humane==4.1")
-        done = gateway.run("gateway", "reload")
+        done = reload_with(gateway, index, "humane==4.0", "Humane==4.1")
         assert done.returncode != 0, done
         assert '"Humane==4.1" names a package' in done.stderr
         session = gateway.create()
@@ -268,8 +254,7 @@ def test_with_other_users(place: Path, index: FakeIndex, kind: str) -> None:
         assert has(session, "humane")
         code = "import humane; print(open(humane.__file__).read())"
         assert "VERSION" in printed(session, code)
-        write(gateway, index, "tooled")
-        gateway.run("gateway", "reload")
+        reload_with(gateway, index, "tooled")
         other = gateway.create()
         assert has(other, "tooled")
         assert len(environments(place)) == 2

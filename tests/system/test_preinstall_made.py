@@ -15,21 +15,21 @@ from pathlib import Path
 from typing import Optional
 from urllib.parse import urlsplit
 
-import pytest
 from deadline import wait_for
 from fake_index import FakeIndex
 from harness import Gateway, Session
-from packages_gateway import open_place
-from preinstalling import (
+from preinstalling import (  # noqa: F401
     OTHER,
     arriving,
     ask,
     environments,
     gateway_of,
     has,
-    open_index,
+    index_of_all,
+    place_of_one,
     printed,
     refused,
+    reload_with,
     restart,
     state,
     stopped,
@@ -38,18 +38,6 @@ from preinstalling import (
 from processes import children
 
 RESTART = {"restart": True}
-
-
-@pytest.fixture(scope="module")
-def index() -> Iterator[FakeIndex]:
-    with open_index() as made:
-        yield made
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    with open_place() as made:
-        yield made
 
 
 # ---- while they are made ----
@@ -128,8 +116,7 @@ def test_a_restart_waits_while_the_kernel_goes_on(
         client = session.client()
         client.run("x = 41")
         with stopped(place):
-            write(gateway, index, "tooled")
-            gateway.run("gateway", "reload")
+            reload_with(gateway, index, "tooled")
             assert state(gateway) == "warming"
             waiting = restart(gateway, session)
             # Jupyter's request has an answer at once.
@@ -159,8 +146,7 @@ def test_a_restart_by_http_waits(place: Path, index: FakeIndex) -> None:
         path = f"kernels/{session.id}/restart"
         with ExitStack() as stack:
             with stopped(place):
-                write(gateway, index, "tooled")
-                gateway.run("gateway", "reload")
+                reload_with(gateway, index, "tooled")
                 with posted(gateway, path, "restart"):
                     pass  # it goes, and so does its request
                 gone = "session_restart_request dropped: its client has gone"
@@ -282,8 +268,7 @@ def test_a_reload_changes_them(place: Path, index: FakeIndex) -> None:
         gateway.start()
         old = gateway.create()
         assert has(old, "humane")
-        write(gateway, index, "tooled")
-        done = gateway.run("gateway", "reload")
+        done = reload_with(gateway, index, "tooled")
         assert "profile/python3/packages/preinstall" in done.stdout
         new = gateway.create()
         assert has(new, "tooled")
@@ -300,8 +285,7 @@ def test_a_reload_changes_them(place: Path, index: FakeIndex) -> None:
         wait_for(lambda: len(environments(place)) == 1, "what is used alone")
         assert printed(new, "import tooled; tooled.main()") == "tooled runs"
         # A restart gives it the profile's of today.
-        write(gateway, index, "later")
-        gateway.run("gateway", "reload")
+        reload_with(gateway, index, "later")
         gateway.run("session", "restart", new.id)
         assert has(new, "later")
         assert not has(new, "tooled")
@@ -321,8 +305,7 @@ def test_a_replay_says_that_others_are_there(
         session.delete()
         same = gateway.run("notebook", "replay", str(notebook))
         assert (same.returncode, "then:" in same.stdout) == (0, False)
-        write(gateway, index, "humane<4.1", "tooled")
-        gateway.run("gateway", "reload")
+        reload_with(gateway, index, "humane<4.1", "tooled")
         said = "preinstalled then: humane 4.1; now: humane 4.0"
         done = gateway.run("notebook", "replay", str(notebook))
         assert done.returncode == 0, done.stderr
@@ -344,8 +327,7 @@ def test_none_any_more(place: Path, index: FakeIndex) -> None:
         gateway.start()
         gateway.create().delete()
         assert len(environments(place)) == 1
-        write(gateway, index)
-        gateway.run("gateway", "reload")
+        reload_with(gateway, index)
         session = gateway.create()
         assert not has(session, "humane")
         wait_for(lambda: not environments(place), "what is used alone")

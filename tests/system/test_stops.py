@@ -17,7 +17,7 @@ from typing import Callable, Iterator, Optional
 
 import pytest
 from deadline import DEADLINE, wait_for
-from harness import HEARTH, Gateway
+from harness import Gateway
 from leftovers import Groups, inside
 from processes import children
 
@@ -38,17 +38,6 @@ def gateway() -> Iterator[Gateway]:
         yield running
     finally:
         running.end()
-
-
-def begin(gateway: Gateway, *arguments: str) -> Command:
-    return subprocess.Popen(
-        [HEARTH, *arguments],
-        env=gateway.env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 def mounts(pid: int) -> str:
@@ -122,8 +111,8 @@ class Clients:
 
 
 def start(clients: Clients) -> None:
-    clients.starting = begin(
-        clients.gateway, "session", "create", "--no-start",
+    clients.starting = clients.gateway.begin(
+        "session", "create", "--no-start",
         *("--transport", "tcp"),
     )  # fmt: skip
 
@@ -135,7 +124,7 @@ def refill(clients: Clients) -> None:
 def delete(clients: Clients) -> None:
     name = clients.create()
     clients.gateway.run("exec", name, "-c", "1")
-    clients.deleting = (name, begin(clients.gateway, "session", "delete", name))
+    clients.deleting = (name, clients.gateway.begin("session", "delete", name))
 
 
 DEEDS: list[Callable[[Clients], None]] = [start, refill, delete]
@@ -197,7 +186,7 @@ def test_many_stops_leave_nothing_without_an_owner(gateway: Gateway) -> None:
 def test_a_stop_waits_for_a_kernel_that_leaves(gateway: Gateway) -> None:
     session = gateway.create()
     session.exec("import atexit, time; atexit.register(time.sleep, 0.5)")
-    command = begin(gateway, "session", "delete", session.id)
+    command = gateway.begin("session", "delete", session.id)
     session.wait_state("stopping")
     gateway.terminate()
     command.communicate(timeout=DEADLINE)
@@ -209,7 +198,7 @@ def test_a_stop_refuses_a_start_that_takes_long(gateway: Gateway) -> None:
     for pid in children(gateway.pid):
         os.kill(pid, signal.SIGSTOP)
     asked = [
-        begin(gateway, "session", "create", "--no-start", "--transport", "tcp")
+        gateway.begin("session", "create", "--no-start", "--transport", "tcp")
         for _ in range(2)
     ]
     wait_for(
@@ -227,7 +216,7 @@ def test_a_stop_refuses_a_start_that_takes_long(gateway: Gateway) -> None:
 def test_a_second_signal_changes_nothing(gateway: Gateway) -> None:
     session = gateway.create()
     session.exec("import atexit, time; atexit.register(time.sleep, 0.5)")
-    command = begin(gateway, "session", "delete", session.id)
+    command = gateway.begin("session", "delete", session.id)
     session.wait_state("stopping")
     os.kill(gateway.pid, signal.SIGTERM)
     gateway.terminate()

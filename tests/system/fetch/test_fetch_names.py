@@ -48,6 +48,18 @@ def let_lead(
     folder.hook = FakeNetwork({NAME: list(answers)}, hosts).hook(wall)
 
 
+def check_the_public_is_dialled(
+    folder: Folder,
+    servers: tuple[FakeFiles, FakeFiles],
+    url: str,
+    *answers: list[str],
+) -> None:
+    outside, server = servers
+    let_lead(folder, servers, *answers)
+    assert folder.fetch(url).content == b"public"
+    assert (outside.count("/a"), server.accepted) == (1, 0)
+
+
 @pytest.mark.parametrize("private", [HERE, deep(PRIVATE)])
 def test_the_address_that_was_judged_is_dialled(
     folder: Folder,
@@ -58,9 +70,7 @@ def test_the_address_that_was_judged_is_dialled(
 ) -> None:
     answers = [PUBLIC], [private]
     servers = outside, server
-    let_lead(folder, servers, *answers)
-    assert folder.fetch(url).content == b"public"
-    assert (outside.count("/a"), server.accepted) == (1, 0)
+    check_the_public_is_dialled(folder, servers, url, *answers)
     let_lead(folder, servers, *answers, wall="resolve_twice")
     assert folder.fetch(url).content == b"private"
 
@@ -72,11 +82,9 @@ def test_a_redirect_resolves_once_too(
     outside.scripts["/to"] = redirect(url)
     start = url.replace("/a", "/to")
     servers = outside, server
-    let_lead(folder, servers, [PUBLIC], [PUBLIC], [HERE])
-    assert folder.fetch(start).content == b"public"
-    assert (outside.count("/a"), server.accepted) == (1, 0)
-    answers = [PUBLIC], [PUBLIC], [PUBLIC], [HERE]
-    let_lead(folder, servers, *answers, wall="resolve_twice")
+    answers = [PUBLIC], [PUBLIC], [HERE]
+    check_the_public_is_dialled(folder, servers, start, *answers)
+    let_lead(folder, servers, [PUBLIC], *answers, wall="resolve_twice")
     assert folder.fetch(start).content == b"private"
 
 
@@ -116,9 +124,7 @@ def test_of_a_mixed_answer_the_public_address_is_dialled(
     url: str,
     answer: list[str],
 ) -> None:
-    let_lead(folder, (outside, server), answer)
-    assert folder.fetch(url).content == b"public"
-    assert (outside.count("/a"), server.accepted) == (1, 0)
+    check_the_public_is_dialled(folder, (outside, server), url, answer)
 
 
 @pytest.mark.parametrize("answer", [[PRIVATE, PUBLIC], deep([PUBLIC, PRIVATE])])

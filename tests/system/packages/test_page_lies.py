@@ -52,15 +52,21 @@ def test_a_small_size_hides_nothing(
     check_nothing_is_left(folder)
 
 
+def check_page_is_refused(
+    folder: Folder, index: FakeIndex, why: str, **says: Any
+) -> None:
+    index.add("a", "1", says=says)
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesUnreachable"
+    assert refusal.text.startswith(NO_PAGE + why)
+    assert index.downloads() == 0
+
+
 @pytest.mark.parametrize("size", spread([-1, "big", 1.5, 2**64, None, []]))
 def test_a_size_that_is_none_is_refused(
     folder: Folder, index: FakeIndex, size: Any
 ) -> None:
-    index.add("a", "1", says={"size": size})
-    refusal = refuse(folder, "a")
-    assert refusal.ename == "PackagesUnreachable"
-    assert refusal.text.startswith(f"{NO_PAGE}invalid ")
-    assert index.downloads() == 0
+    check_page_is_refused(folder, index, "invalid ", size=size)
 
 
 @pytest.mark.parametrize(
@@ -125,11 +131,7 @@ def test_a_time_in_the_future_is_refused(
 def test_a_time_that_is_none_is_refused(
     folder: Folder, index: FakeIndex, time: Any
 ) -> None:
-    index.add("a", "1", says={"upload-time": time})
-    refusal = refuse(folder, "a")
-    assert refusal.ename == "PackagesUnreachable"
-    assert refusal.text.startswith(NO_PAGE)
-    assert index.downloads() == 0
+    check_page_is_refused(folder, index, "", **{"upload-time": time})
 
 
 def test_an_old_time_is_believed(folder: Folder, index: FakeIndex) -> None:

@@ -94,34 +94,36 @@ static void names_the_negotiated_revision(void **state)
     assert_non_null(strstr(broken, "\r\n\r\n{"));
 }
 
-static void asks_for_the_stream_of_notifications(void **state)
+/* Checks a request that has no body. */
+static void check_plain(void (*write)(const mcp_place_t *place,
+                                      const mcp_client_t *client,
+                                      buffer_t *out),
+                        const char *method, const char *accepted)
 {
     static const mcp_client_t client = {"2025-06-18", "abc"};
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    cleanup_free char *wanted =
+        mem_format("%s /mcp HTTP/1.1\r\nHost: h:1\r\n"
+                   "Connection: close\r\nAccept: %s\r\n"
+                   "Authorization: Bearer t\r\n"
+                   "MCP-Protocol-Version: 2025-06-18\r\n"
+                   "Mcp-Session-Id: abc\r\n\r\n",
+                   method, accepted);
 
+    write(&place, &client, &out);
+    assert_string_equal((char *) out.data, wanted);
+}
+
+static void asks_for_the_stream_of_notifications(void **state)
+{
     (void) state;
-    mcp_request_write_get(&place, &client, &out);
-    assert_string_equal((char *) out.data,
-                        "GET /mcp HTTP/1.1\r\nHost: h:1\r\n"
-                        "Connection: close\r\nAccept: text/event-stream\r\n"
-                        "Authorization: Bearer t\r\n"
-                        "MCP-Protocol-Version: 2025-06-18\r\n"
-                        "Mcp-Session-Id: abc\r\n\r\n");
+    check_plain(mcp_request_write_get, "GET", "text/event-stream");
 }
 
 static void ends_the_client(void **state)
 {
-    static const mcp_client_t client = {"2025-06-18", "abc"};
-    cleanup_buffer buffer_t out = BUFFER_EMPTY;
-
     (void) state;
-    mcp_request_write_delete(&place, &client, &out);
-    assert_string_equal((char *) out.data,
-                        "DELETE /mcp HTTP/1.1\r\nHost: h:1\r\n"
-                        "Connection: close\r\nAccept: application/json\r\n"
-                        "Authorization: Bearer t\r\n"
-                        "MCP-Protocol-Version: 2025-06-18\r\n"
-                        "Mcp-Session-Id: abc\r\n\r\n");
+    check_plain(mcp_request_write_delete, "DELETE", "application/json");
 }
 
 static void leaves_out_what_a_client_does_not_have(void **state)
