@@ -360,7 +360,7 @@ static void session_destroy(session_t **self_p)
     resource_monitor_destroy(&self->limits.monitor);
     audit_events_destroy(&self->audit);
     loss_notice_destroy(&self->losses);
-    request_destroy(&self->early);
+    request_destroy(&self->held_back);
     request_queue_destroy(&self->requests);
     zloop_destroy(&self->loop);
     holder_destroy(&self->holder);

@@ -226,7 +226,7 @@ static void on_request(session_t *self, const char *frontend, channel_t channel,
     request->came_us = clock_monotonic_us();
     /* Asked now: what was sent before the request is there. */
     if (has_to_wait(self, request))
-        self->early = take_ptr(request);
+        self->held_back = take_ptr(request);
     else
         serve(self, &request);
 }
@@ -287,7 +287,7 @@ static void take_port(session_t *self, channel_t channel, int most)
 {
     message_t *message;
 
-    while (most-- > 0 && !self->early) {
+    while (most-- > 0 && !self->held_back) {
         if (!flow_control_may_take(self)) {
             channels_leave(self->channels, channel);
             return;
@@ -317,7 +317,7 @@ static bool take_frontend(session_t *self, zsock_t *socket, int most)
     const char *frontend;
     channel_t channel;
 
-    while (most-- > 0 && !self->early)
+    while (most-- > 0 && !self->held_back)
         switch (frontends_next(self->frontends, socket, &frontend, &channel,
                                &message)) {
         case FRONTENDS_NOTHING:
@@ -346,10 +346,10 @@ void receive_take_more(session_t *self)
         i += take_frontend(self, socket, BATCH_MAX * 16) ? 1 : 0;
 }
 
-static void serve_early(session_t *self)
+static void serve_held_back(session_t *self)
 {
-    if (self->early)
-        serve(self, &self->early);
+    if (self->held_back)
+        serve(self, &self->held_back);
 }
 
 void receive_take_all(session_t *self)
@@ -357,17 +357,17 @@ void receive_take_all(session_t *self)
     int most = BATCH_MAX * 16;
 
     do {
-        serve_early(self);
+        serve_held_back(self);
         receive_take_more(self);
-    } while (self->early && most-- > 0);
-    serve_early(self);
+    } while (self->held_back && most-- > 0);
+    serve_held_back(self);
 }
 
 void receive_after_command(session_t *self)
 {
-    if (!self->early || notify_has_command(self->notify))
+    if (!self->held_back || notify_has_command(self->notify))
         return;
-    serve_early(self);
+    serve_held_back(self);
     dispatch_settle(self);
 }
 

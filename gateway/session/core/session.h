@@ -100,8 +100,8 @@ typedef struct {
     publisher_t *publisher;    /* owned */
     kernel_link_t *link;       /* owned */
     request_queue_t *requests; /* owned */
-    request_t *early;          /* owned; came before a command was handled that
-                                  was sent before it; or NULL */
+    request_t *held_back;      /* owned, or NULL; it waits for a command of the
+                                  registry that was sent before it */
     struct processes *processes; /* owned; beside the kernel */
     interrupt_t *interrupt;      /* owned */
     session_limits_t limits;

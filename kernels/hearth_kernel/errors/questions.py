@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from IPython.core import error
+from IPython.core import error as ipython_error
 
 _IPYKERNEL = (
     "raw_input was called, but this frontend does not support input requests."
@@ -25,8 +25,9 @@ _ELSEWHERE = (
 )
 
 
-class StdinNotImplementedError(error.StdinNotImplementedError):
-    """An error whose traceback ends with advice; nbclient compares its text."""
+class StdinNotImplementedError(ipython_error.StdinNotImplementedError):
+    """IPython's error, by its name and text, which nbclient compares; its
+    traceback ends with advice."""
 
     def __init__(self, text: str, advice: str) -> None:
         super().__init__(text)
