@@ -315,7 +315,7 @@ static void destroy_parts(session_t *self)
     audit_events_destroy(&self->audit);
     loss_notice_destroy(&self->losses);
     resource_monitor_destroy(&self->limits.monitor);
-    request_destroy(&self->early);
+    request_destroy(&self->held_back);
     request_queue_destroy(&self->requests);
     kernel_link_destroy(&self->link);
     processes_destroy(&self->processes);
