@@ -84,7 +84,7 @@ int kernel_flush(kernel_t *self, fault_t *fault);
 /* Reads once. Returns 1 if bytes came, 2 if more may wait, 0 if there were
  * none, -EPIPE if the link is closed. */
 int kernel_read(kernel_t *self, fault_t *fault);
-/* Returns 1 and a frame, lent until the next read or next; 0 if there is none;
+/* Returns 1 and a frame, lent until the next read or next; 0 if none is whole;
  * -EPROTO if it is invalid. */
 int kernel_next(kernel_t *self, frame_t *ret_frame, fault_t *fault);
 

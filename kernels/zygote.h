@@ -82,7 +82,7 @@ zygote_change_t zygote_look(zygote_t *self);
 /* Asks for a kernel; zygote_receive returns the answer. */
 int zygote_launch(zygote_t *self, const zygote_launch_t *launch,
                   fault_t *fault);
-/* Returns 1 and an event; 0 if there is none now. */
+/* Returns 1 and an event; 0 if none has come. */
 int zygote_receive(zygote_t *self, zygote_event_t *ret_event,
                    zygote_result_t *ret_answer);
 

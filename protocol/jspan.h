@@ -25,7 +25,7 @@ int jspan_check(const void *text, size_t size, jspan_t *ret_value,
 int jspan_check_portable(const void *text, size_t size, jspan_t *ret_value,
                          fault_t *fault);
 
-/* Returns the member of a checked object; kind ABSENT if there is none or the
+/* Returns the member of a checked object; kind ABSENT without it, or if the
  * value is not an object. Compares unescaped keys. */
 jspan_t jspan_member(jspan_t object, const char *key);
 /* Finds several members in one pass: ret_values[i] is the member keys[i].

@@ -60,11 +60,11 @@ pid_t message_sender_process(const message_t *self);
 size_t message_bytes(const message_t *self);
 size_t message_identity_count(const message_t *self);
 bytes_t message_identity(const message_t *self, size_t index);
-/* Returns all message_identity_count identities; NULL if there are none. */
+/* Returns all message_identity_count identities; NULL if that is 0. */
 const bytes_t *message_identities(const message_t *self);
 size_t message_buffer_count(const message_t *self);
 bytes_t message_buffer(const message_t *self, size_t index);
-/* Returns all message_buffer_count buffers; NULL if there are none. */
+/* Returns all message_buffer_count buffers; NULL if that is 0. */
 const bytes_t *message_buffers(const message_t *self);
 
 /* Appends a header object to `out`: msg_id, session, username "hearth", date

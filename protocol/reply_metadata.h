@@ -29,7 +29,7 @@ reply_metadata_limits(jspan_t metadata,
                       reply_metadata_limit_t ret_limits[SESSION_LIMIT_COUNT]);
 
 /* Appends the metadata, an object or absent, with the gateway's own `members`
- * ("\"cpu_ms\":3") after those of `hearth`, which is made if there is none. */
+ * ("\"cpu_ms\":3") after those of `hearth`. Without a `hearth` it is made. */
 void reply_metadata_add(jspan_t metadata, bytes_t members, buffer_t *out);
 
 #endif

@@ -48,7 +48,7 @@ char *name_text(const char *name)
 }
 
 /* Returns the byte of the escape at `at`, and its length in *ret_size; -1 if
- * there is none. */
+ * no escape begins there. */
 static int read_escape(const char *at, size_t left, size_t *ret_size)
 {
     if (left >= 2 && at[1] == '\\') {

@@ -172,7 +172,7 @@ static void note_taken(channels_t *self, channel_t channel, zmsg_t *frames)
                    zmsg_size(frames) - 1);
 }
 
-/* Returns the next message of a ROUTER; NULL if there is none. libzmq names the
+/* Returns the next message of a ROUTER; NULL if none has come. libzmq names the
  * connection only with the frame after the identity: once it was asked for its
  * events, it does not with the identity itself. */
 static zmsg_t *receive_frames(channels_t *self, channel_t channel)

@@ -27,7 +27,7 @@ size_t config_report_errors(const config_report_t *self);
 /* Returns the index-th finding, lent; NULL after the last one. */
 const char *config_report_at(const config_report_t *self, size_t index,
                              bool *ret_is_error);
-/* Returns the code of the first error; 0 if there is none. */
+/* Returns the code of the first error; 0 without errors. */
 int config_report_code(const config_report_t *self);
 
 /* Notes that the value of a key is from `place`: "/etc/hearth/hearth.cfg:3",

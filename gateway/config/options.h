@@ -232,7 +232,7 @@ bool options_permits_variable(const options_t *self, const char *name);
 /* Returns true if the name is KERNEL_ followed by capitals, digits or _. */
 bool options_is_kernel_variable(const char *name);
 
-/* Returns the profile of that name, lent; NULL if there is none. NULL or "" is
+/* Returns the profile of that name, lent; NULL if none has it. NULL or "" is
  * the default profile. */
 const profile_t *options_profile(const options_t *self, const char *name);
 

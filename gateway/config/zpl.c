@@ -66,7 +66,7 @@ static bool split(const char *text, size_t size, zpl_line_t *ret_line)
     return true;
 }
 
-/* Returns the flaw of a value; NULL if there is none. */
+/* Returns the flaw of a value; NULL if it has no flaw. */
 static const char *find_value_flaw(const zpl_line_t *line)
 {
     const char *value = line->value;
@@ -85,7 +85,7 @@ static const char *find_value_flaw(const zpl_line_t *line)
     return NULL;
 }
 
-/* Returns the flaw of a line; NULL if there is none. */
+/* Returns the flaw of a line; NULL if it has no flaw. */
 static const char *find_flaw(const zpl_line_t *line, const char *text,
                              size_t size, size_t level_max)
 {

@@ -41,7 +41,7 @@ typedef struct {
 
 typedef struct {
     /* Returns the differences between two arrays of outputs, to be freed; NULL
-     * if there are none. */
+     * without a difference. */
     char *(*compare)(const json_t *recorded, const json_t *now);
     /* Called before a cell is run; may be NULL. */
     void (*on_begin)(const replay_step_t *step, void *arg);
@@ -55,7 +55,8 @@ typedef struct {
     /* Called for what cannot be had from outside; may be NULL. */
     void (*on_missing)(const replay_missing_t *missing, void *arg);
     /* Returns the answer to a question of input() that the recording does not
-     * have, a text owned by the caller; NULL if there is none. May be NULL. */
+     * have, a text owned by the caller; NULL without an answer. The
+     * function may be NULL. */
     json_t *(*answer)(const char *prompt, bool is_password);
     void *arg;
     size_t first;      /* number of the first cell; 0: 1 */

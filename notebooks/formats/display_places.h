@@ -19,7 +19,7 @@ typedef struct {
 
 void display_places_clear(display_places_t *self);
 
-/* Returns the display_id in a message's content, lent; "" if there is none. */
+/* Returns the display_id in a message's content, lent; "" without an id. */
 const char *display_id(const json_t *content);
 
 /* Notes that the output shows the display; `size` bytes of content. Does

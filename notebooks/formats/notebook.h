@@ -44,7 +44,7 @@ typedef struct {
     notebook_cell_t *cells; /* owned */
     size_t count;           /* of them */
     size_t capacity;        /* room */
-    json_t *metadata;       /* owned; object, or NULL when there is none */
+    json_t *metadata;       /* owned; an object, or NULL */
     int minor;              /* of nbformat 4, where it is past 5; or 0 */
     char *map;              /* owned; the mapped file, or NULL */
     size_t map_size;        /* bytes of it */
@@ -58,7 +58,7 @@ void notebook_clear(notebook_t *self);
 
 /* Moves the cell to the end of the notebook; the caller's is empty then. */
 void notebook_add(notebook_t *self, notebook_cell_t *cell);
-/* Returns the cell of that id, borrowed, NULL if there is none. */
+/* Returns the cell of that id, borrowed, NULL if no cell has it. */
 notebook_cell_t *notebook_find(const notebook_t *self, const char *id);
 /* The member of a recorded cell's metadata that is true if the request was
  * answered with an error before a kernel had begun it. */

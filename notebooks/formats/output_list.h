@@ -40,11 +40,11 @@ json_t *output_list_finish(output_list_t *self);
 
 /* Returns the members of an output that an update of its display changes. */
 json_t *output_list_form(const json_t *content);
-/* Returns the last output, lent; NULL if there is none. A stream counts once
+/* Returns the last output, lent; NULL without outputs. A stream counts once
  * another output follows it. */
 json_t *output_list_last(const output_list_t *self);
 
-/* Returns a string member, lent; "" if there is none. */
+/* Returns a string member, lent; "" without the member. */
 const char *text_member(const json_t *object, const char *key);
 /* Returns true if nbformat permits any JSON as a value of the type. */
 bool is_json_type(const char *mime);

@@ -11,7 +11,7 @@ int journal_head_open(int folder);
 /* Writes the head by one write; false if it failed. */
 bool journal_head_write(int fd, const journal_head_t *head,
                         const segment_key_t *key);
-/* Reads the head. Returns 1; 0 if there is none; -EBADMSG if no holder of the
+/* Reads the head. Returns 1; 0 without a head; -EBADMSG if no holder of the
  * key wrote it. */
 int journal_head_load(int folder, const segment_key_t *key,
                       journal_head_t *ret_head);

@@ -19,7 +19,7 @@ json_t *json_tree_load(const void *text, size_t size, json_error_t *ret_error);
 json_t *json_tree_sorted(const json_t *list, const char *member,
                          bool is_falling);
 /* Returns the first object of a list whose member is that text, lent; NULL if
- * there is none. A missing member counts as empty. */
+ * no object has it. A missing member counts as empty. */
 const json_t *json_tree_find(const json_t *list, const char *member,
                              const char *text);
 

@@ -55,7 +55,7 @@ static json_t *describe_python(const notebook_t *notebook)
     return json_pack("[{s:s, s:s}]", "name", "python", "uri", uri);
 }
 
-/* Returns a text member, lent; "" if there is none. */
+/* Returns a text member, lent; "" if the object has no such text. */
 static const char *member_of(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));

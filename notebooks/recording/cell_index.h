@@ -53,7 +53,7 @@ int cell_index_make(cell_index_t *self, journal_reader_t *reader,
                     fault_t *fault);
 
 /* Returns the index of the cell that the record begins, or that the request
- * made; -1 if there is none. */
+ * made; -1 if it is of no cell. */
 long cell_index_at(const cell_index_t *self, uint64_t seq);
 long cell_index_of(const cell_index_t *self, uint64_t request);
 /* Returns where the display's last form is; NULL if it was shown once. */

@@ -72,7 +72,7 @@ int cgroup_end_try_remove(char *const folders[CGROUP_HIERARCHIES],
     return 0;
 }
 
-/* Returns the first process in the leaf; 0 if there is none that is seen. */
+/* Returns the first process in the leaf; 0 if none is seen. */
 static pid_t first_process(char *const *folders, bool is_v2)
 {
     cleanup_free char *path =

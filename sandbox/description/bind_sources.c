@@ -250,7 +250,7 @@ int mounts_add(mounts_t *self, const char *path, fault_t *fault)
     return add_place(self, walk.done, fault);
 }
 
-/* Returns a mount at the place of the target, NULL if there is none. */
+/* Returns a mount at the place of the target, NULL without such a mount. */
 static const char *find_in_the_way(const mounts_t *self, const char *target)
 {
     const char *own = place_find_own(target);

@@ -34,7 +34,7 @@ int sandbox_add_mount(sandbox_t *self, const char *source, const char *target,
                       fault_t *fault);
 void sandbox_set_limits(sandbox_t *self, const sandbox_limits_t *limits);
 
-/* Sets the network; by default there is none. */
+/* Sets the network; by default the sandbox has no network. */
 int sandbox_set_network(sandbox_t *self, sandbox_network_t network,
                         fault_t *fault);
 

@@ -93,7 +93,7 @@ int namespaces_make(launch_entry_t *entry, fault_t *fault)
 }
 
 /* Returns the next namespace from `i` on that is made beside the fork;
- * NAMESPACES if there is none. */
+ * NAMESPACES after the last one. */
 static size_t next_beside(const launch_entry_t *entry, size_t i)
 {
     while (i < NAMESPACES

@@ -29,9 +29,9 @@ bool subid_covers(const char *map, subid_t range);
  * *ret_longest is the longest range of users that are, from 1000 on. */
 bool subid_is_mapped(subid_t range, subid_t *ret_longest);
 
-/* Finds the range of this process's user. -ENOENT if there is none, or fewer
- * than SUBID_MIN; -EINVAL if it contains the user's own number. The fault says
- * how to get a range. */
+/* Finds the range of this process's user. -ENOENT without a range, or if it has
+ * fewer numbers than SUBID_MIN; -EINVAL if it contains the user's own number.
+ * The fault says how to get a range. */
 int subid_find(subid_t *ret_range, fault_t *fault);
 
 #endif

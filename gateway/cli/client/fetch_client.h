@@ -26,7 +26,7 @@ gateway_exit_t fetch_client_ask(fetch_client_t *self, json_t *content,
                                 json_t **ret_reply);
 /* Returns the path of --into as a request has it, which the caller owns: that
  * of a folder ends with a slash, as if the user had written it, if `is_folder`.
- * "" if there is none; NULL after what is wrong was printed. */
+ * "" without --into; NULL after what is wrong was printed. */
 char *fetch_client_path(const char *into_or_null, bool is_folder);
 /* Returns true after one of the signals. */
 bool fetch_client_is_interrupted(void);

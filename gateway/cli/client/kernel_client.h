@@ -22,7 +22,7 @@ int kernel_client_interrupt(client_t *client, fault_t *fault);
 /* Answers a question (input_request); `value` is a JSON string, taken. */
 int kernel_client_answer(client_t *client, json_t *value, fault_t *fault);
 
-/* Returns hearth's own metadata of a message, NULL if there are none. The
+/* Returns hearth's own metadata of a message, NULL if it has none. The
  * caller owns them. */
 json_t *kernel_client_figures(const message_t *message);
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* Returns the profile of that name among those of a gateway_info, or the first
- * one if `name` is "". Lent; NULL if there is none. */
+ * one if `name` is "". Lent; NULL if none has the name. */
 static const json_t *find_profile(const json_t *info, const char *name)
 {
     const json_t *profiles = json_object_get(info, "profiles"), *profile;

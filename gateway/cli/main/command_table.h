@@ -8,7 +8,7 @@
  * one. */
 const command_t *command_table_at(size_t index);
 /* Returns the command whose name, one or two words, the line begins with;
- * *ret_words is the number of these words. NULL if there is none. */
+ * *ret_words is the number of these words. NULL without such a command. */
 const command_t *command_table_find(int count, const char *const *words,
                                     int *ret_words);
 /* Returns true if `word` is the first of a command's two words. */

@@ -243,7 +243,7 @@ int mcp_server_cancel(mcp_server_t *self, int64_t id, fault_t *fault)
                          buffer_bytes(&params), fault);
 }
 
-/* Takes a line out of its output. Returns false if there is none. */
+/* Takes a line out of its output. Returns false without a whole line. */
 static bool take_line(mcp_server_t *self, buffer_t *line)
 {
     const uint8_t *end = self->said.size > self->looked

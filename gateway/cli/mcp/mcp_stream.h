@@ -46,7 +46,7 @@ void mcp_stream_open(mcp_stream_t *self, const mcp_place_t *place,
 void mcp_stream_end(mcp_stream_t *self, const mcp_place_t *place,
                     const mcp_client_t *client);
 /* Reads what has come, and appends the next whole message to *out. Returns
- * false if there is none. A stream that has ended is closed, and opened again
+ * false if none is whole. A stream that has ended is closed, and opened again
  * later. */
 bool mcp_stream_next(mcp_stream_t *self, buffer_t *out);
 

@@ -23,7 +23,7 @@ void recordings_clear(recordings_t *self);
 gateway_exit_t recordings_find(const options_t *options, const char *prefix,
                                recordings_t *ret_recordings);
 /* Returns the id of the one session of that name, owned by the caller. NULL if
- * there is none, or several, or an id that begins so. */
+ * no session or several have it, or an id begins so. */
 char *recordings_id_of_name(const options_t *options, const char *name);
 /* Reads only the journals' key and the mask, without a session. */
 gateway_exit_t recordings_key(const options_t *options,

@@ -11,7 +11,7 @@
 typedef struct {
     json_t *body;     /* owned */
     const char *code; /* borrowed from the body */
-    const char *key;  /* borrowed; what runs once only, NULL: there is none */
+    const char *key;  /* borrowed; of what runs once only, or NULL */
 } execute_wish_t;
 
 void execute_wish_clear(execute_wish_t *self);
@@ -25,7 +25,7 @@ int execute_wish_read(json_t *body, const char *key, execute_wish_t *ret_wish,
 
 /* Returns the content of an execute_request; the caller owns it. */
 json_t *execute_wish_content(const execute_wish_t *self);
-/* Returns the metadata, lent; NULL if there is none. */
+/* Returns the metadata, lent; NULL if the wish has no metadata. */
 const json_t *execute_wish_metadata(const execute_wish_t *self);
 
 #endif

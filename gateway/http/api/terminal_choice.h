@@ -26,7 +26,7 @@ typedef struct {
  *     the only session with a document
  *     the only session
  *
- * Returns -ENOENT if there is none, -EEXIST if there are several; the sentence
+ * Returns -ENOENT if no session fits, -EEXIST if several do; the sentence
  * says what to do. */
 int terminal_choice_make(const terminal_wish_t *wish,
                          terminal_choice_t *ret_choice, fault_t *fault);

@@ -40,7 +40,7 @@ static const char *header_token(const exchange_t *exchange)
     return NULL;
 }
 
-/* Returns the token in the door's own header, NULL if there is none. */
+/* Returns the token in the door's own header, NULL without that header. */
 static const char *key_token(const exchange_t *exchange)
 {
     static const header_t names[] = {HEADER_API_KEY, HEADER_ACCESS_TOKEN,

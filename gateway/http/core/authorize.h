@@ -28,7 +28,7 @@ bool authorize_check(exchange_t *exchange, unsigned scope, bool is_websocket);
 const char *authorize_token(const exchange_t *exchange);
 /* Adds the header lines that every answer has. */
 void authorize_headers(const exchange_t *exchange, buffer_t *out);
-/* Returns a cookie of the request, to be freed; NULL if there is none. */
+/* Returns a cookie of the request, to be freed; NULL without it. */
 char *authorize_cookie(const exchange_t *exchange, const char *name);
 
 #endif

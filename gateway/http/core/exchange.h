@@ -62,7 +62,7 @@ enum {
 };
 
 /* Header lines that are read: a name, and libwebsockets' number for the line
- * or, if there is none, the line's name. */
+ * or, for a line without a number, its name. */
 #define HEADERS(X)                                                             \
     X(HOST, WSI_TOKEN_HOST, NULL)                                              \
     X(ORIGIN, WSI_TOKEN_ORIGIN, NULL)                                          \
@@ -181,7 +181,8 @@ void exchange_rest(exchange_t *self);
 const char *exchange_who(const exchange_t *self,
                          char ret_who[EXCHANGE_WHO_SIZE]);
 
-/* Returns a value of the query, lent; NULL if there is none. */
+/* Returns a value of the query, lent; NULL if the query does not have the name.
+ */
 const char *exchange_argument(const exchange_t *self, const char *name);
 /* Reads the body as JSON, which the caller owns; NULL if the body is empty.
  * Returns false if the body is not valid JSON; a 400 response has then been

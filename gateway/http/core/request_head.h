@@ -21,7 +21,7 @@ char *request_head_text(struct lws *wsi, enum lws_token_indexes token);
 /* Returns true if the text is UTF-8 without control characters, which all later
  * code relies on. */
 bool request_head_is_text(const char *text);
-/* Returns the Content-Length. -1: there is none; -2: it is not a valid number.
+/* Returns the Content-Length. -1: no such header; -2: not a valid number.
  */
 int64_t request_head_body_size(struct lws *wsi);
 

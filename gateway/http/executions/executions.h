@@ -62,8 +62,8 @@ typedef struct {
 
 zhashx_t *executions_table_new(void);
 /* Returns a session's executions, up to the current end of the journal. Lent
- * until the next tick. NULL on failure; the fault is for clients, -ENOENT if
- * there is no journal. */
+ * until the next tick. NULL on failure; the fault is for clients, ENOENT if the
+ * session has no journal. */
 executions_t *executions_of(http_t *http, const char *session,
                             const char *folder, fault_t *fault);
 /* Answers that the executions cannot be had. */

@@ -15,7 +15,7 @@ int process_message_send(const subscription_t *subscription,
 typedef struct {
     json_t *header;   /* owned */
     json_t *content;  /* owned; NULL if it is no JSON */
-    const char *type; /* lent by the header; "" if there is none */
+    const char *type; /* lent by the header; "" without a type */
     bool is_output;   /* it is process_output, and has: */
     bytes_t output;   /* lent by the event */
 } process_message_t;

@@ -18,8 +18,8 @@ static files_limits_t limits_of(const profile_limits_t *limits)
     return (files_limits_t){limits->workspace_bytes, limits->workspace_files};
 }
 
-/* Returns the workspace of a session that has no actor any more; NULL if there
- * is none. */
+/* Returns the workspace of a session that has no actor any more; NULL if no
+ * such session is known. */
 static char *find_left(const registry_parts_t *parts, const char *id,
                        files_limits_t *ret_limits)
 {

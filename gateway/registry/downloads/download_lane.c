@@ -160,7 +160,7 @@ static bool has_to_wait(const download_lane_t *self, const download_job_t *job)
     return false;
 }
 
-/* Returns the next job that may start now; NULL if there is none. */
+/* Returns the next job that may start now; NULL if none may. */
 static download_job_t *next_to_start(const download_lane_t *self)
 {
     if (count_running(self, NULL) >= self->start.running_max)

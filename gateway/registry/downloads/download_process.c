@@ -222,7 +222,7 @@ static json_t *take_file(download_process_t *self, json_t *reply,
                                  kind->worker);
 }
 
-/* Takes one datagram; returns false if there is none now. */
+/* Takes one datagram; returns false if none has come. */
 static bool take(download_process_t *self)
 {
     const download_kind_t *kind = self->start.kind;

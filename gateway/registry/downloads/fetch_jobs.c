@@ -260,7 +260,7 @@ static json_t *refusal(const fetch_jobs_t *self, const session_entry_t *entry,
     return download_lane_refuse(self->lane, kind, entry->id, is_code);
 }
 
-/* Returns the client's key, lent; "" if there is none. Code in a cell has no
+/* Returns the client's key, lent; "" without a key. Code in a cell has no
  * use for one: its answers are not lost. */
 static const char *key_of(const json_t *content, const download_asker_t *asker)
 {

@@ -120,7 +120,8 @@ static json_t *kept(const keyed_fetch_t *entry)
     return reply;
 }
 
-/* Returns the answer that there is; NULL if there is none yet. */
+/* Returns the answer that can be given now; NULL if the request joins those
+ * that wait for the fetch. */
 static json_t *answer_now(const keyed_fetch_t *entry, const json_t *request)
 {
     if (!json_equal(entry->request, request))

@@ -65,9 +65,9 @@ void zygote_slot_set_changing(zygote_slot_t *self, bool is_changing);
 /* Notes that the zygote was asked for the launch of that number. */
 void zygote_slot_launch(zygote_slot_t *self, session_entry_t *entry,
                         uint64_t number);
-/* Returns the session whose launch has that number, NULL if there is none. */
+/* Returns the session whose launch has that number, NULL without one. */
 session_entry_t *zygote_slot_find(const zygote_slot_t *self, uint64_t number);
-/* Returns a session whose launch is under way, NULL if there is none. */
+/* Returns a session whose launch is under way, NULL without one. */
 session_entry_t *zygote_slot_first_launch(const zygote_slot_t *self);
 /* Returns true if the current zygote was asked for the session's kernel. */
 bool zygote_slot_made(const zygote_slot_t *self, const session_entry_t *entry);

@@ -24,8 +24,8 @@
     (10 * RESPONSE_MS) /* a session without an answer is late after this time  \
                         */
 
-/* Returns the description in the file of a session without an actor; NULL if
- * there is none. */
+/* Returns the description in the file of a session without an actor; NULL
+ * without such a file. */
 static json_t *read_tombstone(const registry_parts_t *parts, const char *id)
 {
     cleanup_session_spec session_spec_t *spec = NULL;
@@ -315,7 +315,7 @@ void session_api_on_revived(const registry_parts_t *parts, json_t *content,
                "`report` must be an object of at most 64 KiB");
 }
 
-/* Returns a copy of the text; NULL if there is none. */
+/* Returns a copy of a text member; NULL if the content has no such text. */
 static char *text_of(const json_t *content, const char *key)
 {
     const char *text = json_string_value(json_object_get(content, key));

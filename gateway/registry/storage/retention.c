@@ -178,8 +178,8 @@ int64_t retention_step(retention_t *self, int64_t wall_us, int64_t monotonic_ms)
     return self->pass ? SLICE_MS : pass_ms(self);
 }
 
-/* Describes the files of such a session, for the caller; NULL if there is none.
- */
+/* Describes the files of such a session, for the caller; NULL if the
+ * session has not ended. */
 static json_t *describe(const retention_t *self, const char *id)
 {
     cleanup_free char *folder = session_state_folder(self->state_dir, id);

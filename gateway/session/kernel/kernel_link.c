@@ -13,7 +13,7 @@ struct kernel_link {
     zloop_t *loop;                /* borrowed */
     const kernel_link_ops_t *ops; /* borrowed */
     void *arg;                    /* the session's */
-    kernel_t *kernel;             /* owned; NULL: there is none */
+    kernel_t *kernel;             /* owned, or NULL */
     kernel_end_t end;             /* how the last kernel ended */
     int watched_link;             /* descriptors in the loop; -1: none */
     int watched_init;             /* that may be closed by now */

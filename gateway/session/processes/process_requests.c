@@ -132,8 +132,8 @@ static bool is_absent(jspan_t member)
     return jspan_is(member, JSPAN_ABSENT) || jspan_is(member, JSPAN_NULL);
 }
 
-/* Returns the number; `otherwise` if there is none, -1 if it is something else
- * than an integer. */
+/* Returns the number; `otherwise` if the request has no such member, -1 if the
+ * member is no integer. */
 static int64_t number_of(const request_t *request, const char *key,
                          int64_t otherwise)
 {

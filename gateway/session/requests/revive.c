@@ -4,7 +4,7 @@
 #include "protocol/jspan_write.h"
 
 struct revive {
-    buffer_t report; /* empty: there is none */
+    buffer_t report; /* empty without a report */
 };
 
 revive_t *revive_new(void)

@@ -105,7 +105,7 @@ const tool_offer_t *tool_recording_offer(const tool_recording_t *self)
     return self->offer;
 }
 
-/* Returns the first such call that was not taken; NULL if there is none. */
+/* Returns the first such call that was not taken; NULL if all were. */
 static recorded_call_t *find(tool_recording_t *self, const char *name,
                              bytes_t arguments)
 {

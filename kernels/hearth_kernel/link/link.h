@@ -48,12 +48,12 @@ int link_room_fd(const link_t *self);
  * for link_next; no descriptor reports them again. */
 void link_poll(link_t *self);
 bool link_has_next(link_t *self);
-/* Returns the next request, NULL if there is none; it runs until its REPLY. */
+/* Returns the next request, NULL if none has come; it runs until its REPLY. */
 link_request_t *link_next(link_t *self);
 /* Returns the next request if it is a comm message, NULL otherwise. The running
  * request stays what it is: it is a cell that awaits. */
 link_request_t *link_next_comm(link_t *self);
-/* Returns the next answer to `request`'s question, NULL if there is none.
+/* Returns the next answer to `request`'s question, NULL if none has come.
  * Answers to other requests are dropped. */
 link_request_t *link_next_input(link_t *self, uint64_t request);
 /* Drops answers that came too late. */

@@ -27,7 +27,7 @@ json_t *question_params(const mcp_call_t *call, const char *session,
 json_t *question_requests(const mcp_call_t *call, const char *session,
                           const execution_t *run);
 /* Returns the response to the run's question out of a client's
- * `inputResponses`, lent; NULL if there is none. */
+ * `inputResponses`, lent; NULL if it is not among them. */
 const json_t *question_response(const execution_t *run,
                                 const json_t *responses);
 /* Gives the answer of a client to the code: its text, or the end of input if it

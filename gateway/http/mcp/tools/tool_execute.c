@@ -256,7 +256,7 @@ void tool_execute_run(mcp_call_t *call)
 
 /* --- wait --- */
 
-/* Returns the execution that was sent last; NULL if there is none. */
+/* Returns the execution that was sent last; NULL if none was sent. */
 static execution_t *last_run(const executions_t *runs)
 {
     execution_t *last = NULL;
