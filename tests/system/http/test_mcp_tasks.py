@@ -108,6 +108,7 @@ def test_long_code_is_a_task(tasks: Tasks, session: str) -> None:
     write(tasks, session, "go")
     ended = tasks.ended(made["taskId"])
     assert ended["status"] == "completed"
+    assert ended["result"]["resultType"] == "complete"
     assert not ended["result"]["isError"]
     assert text_of(ended["result"]).splitlines()[1] == "done 41"
     assert ended["lastUpdatedAt"] > made["createdAt"]
@@ -226,6 +227,7 @@ def test_forged_ids(tasks: Tasks, session: str) -> None:
     tasks.call("session", action="end", session=elsewhere)
     gone = tasks.ended(other["taskId"])
     assert gone["status"] == "completed"
+    assert gone["result"]["resultType"] == "complete"
     assert gone["result"]["isError"]
     assert "LOST" in text_of(gone["result"])
 

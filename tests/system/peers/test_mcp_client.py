@@ -20,7 +20,9 @@ PLOT = "import matplotlib.pyplot as plt; plt.plot([1, 2]);"
 
 
 @asynccontextmanager
-async def over_http(gateway: Gateway, mode: str) -> AsyncIterator[Any]:
+async def over_http(
+    gateway: Gateway, mode: str, **options: Any
+) -> AsyncIterator[Any]:
     http = gateway.info()["http"]
     async with create_mcp_http_client(
         headers={"Authorization": f"Bearer {http['token']}"}
@@ -28,16 +30,18 @@ async def over_http(gateway: Gateway, mode: str) -> AsyncIterator[Any]:
         transport = streamable_http_client(
             f"{http['url']}mcp", http_client=agent
         )
-        async with Client(transport, mode=mode) as client:
+        async with Client(transport, mode=mode, **options) as client:
             yield client
 
 
 @asynccontextmanager
-async def over_stdio(gateway: Gateway, mode: str) -> AsyncIterator[Any]:
+async def over_stdio(
+    gateway: Gateway, mode: str, **options: Any
+) -> AsyncIterator[Any]:
     server = StdioServerParameters(
         command=str(HEARTH), args=["mcp", "--no-start"], env=gateway.env
     )
-    async with Client(server, mode=mode) as client:
+    async with Client(server, mode=mode, **options) as client:
         yield client
 
 

@@ -68,6 +68,14 @@ static json_t *time_of(int64_t wall_us)
     return json_string(text);
 }
 
+/* Sets the tool's result, which is of its own and whole: clients read it as the
+ * answer to a call. */
+static void set_result(json_t *task, json_t *result)
+{
+    json_object_set_new(result, "resultType", json_string("complete"));
+    json_object_set(task, "result", result);
+}
+
 json_t *tasks_model(const mcp_call_t *call, const char *session,
                     executions_t *runs, const execution_t *run)
 {
@@ -89,7 +97,7 @@ json_t *tasks_model(const mcp_call_t *call, const char *session,
         json_object_set_new(task, "inputRequests",
                             question_requests(call, session, run));
     if (is_completed)
-        json_object_set(task, "result", result);
+        set_result(task, result);
     else
         json_object_set_new(task, "statusMessage", first_line(result));
     return task;
@@ -171,14 +179,14 @@ static void answer_lost(mcp_call_t *call, const json_t *session, json_t *task)
         "files are kept.",
         model_text(session, "id"), model_text(session, "ended"),
         model_text(session, "detail"));
+    json_auto_t *result =
+        json_pack("{s:[o],s:b}", "content",
+                  tool_result_block(text, strlen(text)), "isError", 1);
 
     json_object_set_new(task, "status", json_string("completed"));
     json_object_del(task, "statusMessage");
     json_object_del(task, "inputRequests");
-    json_object_set_new(task, "result",
-                        json_pack("{s:[o],s:b}", "content",
-                                  tool_result_block(text, strlen(text)),
-                                  "isError", 1));
+    set_result(task, result);
     call_result(call, task);
 }
 
