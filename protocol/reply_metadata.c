@@ -2,6 +2,7 @@
  * numbers keep their form, and what the kernel wrote stays valid. */
 #include "protocol/reply_metadata.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *const private_members[] = {"namespace", "files"};
@@ -111,24 +112,59 @@ reply_metadata_limits(jspan_t metadata,
     return count;
 }
 
+/* Returns true if the members of an object have the key. */
+static bool has_member(jspan_t object, jspan_t key)
+{
+    cleanup_free char *name = jspan_plain_new(key);
+
+    return name && !jspan_is(jspan_member(object, name), JSPAN_ABSENT);
+}
+
+/* Appends the kernel's members but those that the gateway has as well, then the
+ * gateway's. */
+static void write_hearth(jspan_t figures, jspan_t own, buffer_t *out)
+{
+    jspan_t key, value;
+    size_t cursor = 0;
+    bool is_first = true;
+
+    buffer_text(out, "{");
+    while (jspan_is(figures, JSPAN_OBJECT)
+           && jspan_each(figures, &cursor, &key, &value)) {
+        if (has_member(own, key))
+            continue;
+        add_key(out, key, is_first);
+        buffer_append(out, value.text, value.size);
+        is_first = false;
+    }
+    buffer_text(out, is_first ? "" : ",");
+    buffer_append(out, own.text + 1, own.size - 1);
+}
+
 void reply_metadata_add(jspan_t metadata, bytes_t members, buffer_t *out)
 {
-    jspan_t none = {"{}", 2, JSPAN_OBJECT};
-    jspan_t whole = jspan_is(metadata, JSPAN_OBJECT) ? metadata : none;
-    jspan_t figures = jspan_member(whole, "hearth");
-    const char *end;
+    cleanup_buffer buffer_t object = BUFFER_EMPTY;
+    jspan_t figures = jspan_member(metadata, "hearth");
+    jspan_t own, key, value;
+    size_t cursor = 0;
+    bool is_first = true;
+    fault_t ignored;
 
-    if (!jspan_is(figures, JSPAN_OBJECT)) {
-        buffer_append(out, whole.text, whole.size - 1);
-        jspan_write_object(out, "hearth");
-        buffer_append(out, members.bytes, members.size);
-        jspan_write_end(out);
-        jspan_write_end(out);
-        return;
+    buffer_text(&object, "{");
+    buffer_append(&object, members.bytes, members.size);
+    buffer_text(&object, "}");
+    if (jspan_check(object.data, object.size, &own, &ignored) < 0)
+        assert(!"the gateway's own members are no JSON");
+    buffer_text(out, "{");
+    while (jspan_is(metadata, JSPAN_OBJECT)
+           && jspan_each(metadata, &cursor, &key, &value)) {
+        if (jspan_text_equals(key, "hearth"))
+            continue;
+        add_key(out, key, is_first);
+        buffer_append(out, value.text, value.size);
+        is_first = false;
     }
-    end = figures.text + figures.size - 1;
-    buffer_append(out, whole.text, (size_t) (end - whole.text));
-    jspan_write_key(out, NULL);
-    buffer_append(out, members.bytes, members.size);
-    buffer_append(out, end, (size_t) (whole.text + whole.size - end));
+    buffer_text(out, is_first ? "\"hearth\":" : ",\"hearth\":");
+    write_hearth(figures, own, out);
+    buffer_text(out, "}");
 }

@@ -29,7 +29,8 @@ reply_metadata_limits(jspan_t metadata,
                       reply_metadata_limit_t ret_limits[SESSION_LIMIT_COUNT]);
 
 /* Appends the metadata, an object or absent, with the gateway's own `members`
- * ("\"cpu_ms\":3") after those of `hearth`. Without a `hearth` it is made. */
+ * ("\"cpu_ms\":3") in `hearth`, which is made where it is absent. A member of
+ * the kernel's under the same key is left out. */
 void reply_metadata_add(jspan_t metadata, bytes_t members, buffer_t *out);
 
 #endif

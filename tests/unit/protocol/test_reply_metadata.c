@@ -59,12 +59,26 @@ static void adds_the_gateways_own(void **state)
 {
     (void) state;
     expect_added("", "{\"hearth\":{\"cpu_ms\":3}}");
-    expect_added("{ }", "{ \"hearth\":{\"cpu_ms\":3}}");
+    expect_added("{ }", "{\"hearth\":{\"cpu_ms\":3}}");
     expect_added("{\"a\":1}", "{\"a\":1,\"hearth\":{\"cpu_ms\":3}}");
     expect_added("{\"hearth\":{},\"b\":2}",
-                 "{\"hearth\":{\"cpu_ms\":3},\"b\":2}");
+                 "{\"b\":2,\"hearth\":{\"cpu_ms\":3}}");
     expect_added("{\"hearth\":{\"x\":{}}}",
                  "{\"hearth\":{\"x\":{},\"cpu_ms\":3}}");
+}
+
+static void a_key_of_the_gateways_own_stands_once(void **state)
+{
+    (void) state;
+    expect_added("{\"hearth\":{\"cpu_ms\":9}}", "{\"hearth\":{\"cpu_ms\":3}}");
+    expect_added(
+        "{\"hearth\":{\"cpu_ms\":9,\"x\":{\"cpu_ms\":1},\"cpu\\u005fms\":"
+        "\"y\"}}",
+        "{\"hearth\":{\"x\":{\"cpu_ms\":1},\"cpu_ms\":3}}");
+    expect_added("{\"hearth\":7,\"cpu_ms\":9}",
+                 "{\"cpu_ms\":9,\"hearth\":{\"cpu_ms\":3}}");
+    expect_added("{\"hearth\":{\"x\":1},\"h\\u0065arth\":{\"x\":2}}",
+                 "{\"hearth\":{\"x\":2,\"cpu_ms\":3}}");
 }
 
 static void names_the_limits_that_a_kernel_reports(void **state)
@@ -105,6 +119,7 @@ int main(void)
         cmocka_unit_test(removes_changes_of_variables),
         cmocka_unit_test(leaves_other_members_unchanged),
         cmocka_unit_test(adds_the_gateways_own),
+        cmocka_unit_test(a_key_of_the_gateways_own_stands_once),
     };
 
     return cmocka_run_group_tests_name("figures", tests, NULL, NULL);
