@@ -145,24 +145,22 @@ static int64_t number_of(const request_t *request, const char *key,
     return jspan_to_integer(member, &value) ? value : -1;
 }
 
-/* Returns a place in the output, which begins at 0. */
-static uint64_t offset_of(const request_t *request, const char *key)
-{
-    int64_t value = number_of(request, key, 0);
-
-    return value > 0 ? (uint64_t) value : 0;
-}
-
 static void on_attach(session_t *self, process_t *process,
                       request_t **request_p)
 {
-    uint64_t from = offset_of(*request_p, "from");
+    int64_t from = number_of(*request_p, "from", 0);
     fault_t ignored;
 
+    if (from < 0) {
+        process_replies_refuse(
+            self, *request_p, "BadRequest",
+            "from must be an offset: a whole number of bytes, 0 or more");
+        return;
+    }
     if (!has_place(self, process, *request_p))
         return;
     process_replies_answer(self, *request_p, process);
-    if (process_feed_attach(process->feed, request_p, from,
+    if (process_feed_attach(process->feed, request_p, (uint64_t) from,
                             clock_monotonic_ms(), &ignored)
         == 0)
         process_replies_feed(self, process);
@@ -174,12 +172,14 @@ static void on_show(session_t *self, process_t *process, request_t **request_p)
 }
 
 /* Notes how much output the client has taken. The request has no answer, to
- * save a message for each. */
+ * save a message for each: a wrong offset changes nothing. */
 static void on_taken(session_t *self, process_t *process, request_t **request_p)
 {
-    if (process_feed_taken(process->feed, *request_p,
-                           offset_of(*request_p, "offset"),
-                           clock_monotonic_ms()))
+    int64_t offset = number_of(*request_p, "offset", 0);
+
+    if (offset >= 0
+        && process_feed_taken(process->feed, *request_p, (uint64_t) offset,
+                              clock_monotonic_ms()))
         process_replies_feed(self, process);
 }
 

@@ -245,8 +245,31 @@ static void a_client_follows_takes_and_leaves(void **state)
     print(process, "i");
     ask(self, "taken", "{\"process\":1,\"offset\":8}");
     DID("");
-    ask(self, "attach_request", "{\"process\":1,\"from\":-5}");
+    ask(self, "attach_request", "{\"process\":1,\"from\":null}");
     HAS("\"offset\":0", "process_output");
+}
+
+/* A client that meant another place would get all of the output again. */
+static void an_offset_is_a_number(void **state)
+{
+    static const char *const wrong[] = {"\"2\"", "2.5", "-5", "true", "[2]"};
+    session_t *self = *state;
+    process_t *process = add(self);
+
+    print(process, "abcdef");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        cleanup_free char *from =
+            mem_format("{\"process\":1,\"from\":%s}", wrong[i]);
+        cleanup_free char *offset =
+            mem_format("{\"process\":1,\"offset\":%s}", wrong[i]);
+
+        ask(self, "attach_request", from);
+        refused("attach", "BadRequest",
+                "from must be an offset: a whole number of bytes, 0 or more");
+        ask(self, "taken", offset);
+        DID("");
+    }
+    assert_false(process_feed_has_viewers(process->feed));
 }
 
 /* Has as many clients follow process 1 as may. */
@@ -509,6 +532,7 @@ int main(void)
         TEST(they_are_listed_and_shown),
         TEST(one_that_is_not_there_is_not_found),
         TEST(a_client_follows_takes_and_leaves),
+        TEST(an_offset_is_a_number),
         TEST(too_many_do_not_follow),
         TEST(a_start_again_is_answered_to_who_does_not_follow),
         TEST(signals_have_names_and_numbers),
