@@ -9,6 +9,7 @@
 #include "gateway/cli/mcp/mcp_listen.h"
 #include "gateway/cli/mcp/mcp_request.h"
 #include "gateway/cli/mcp/mcp_stream.h"
+#include "gateway/cli/mcp/mcp_subscriptions.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -18,14 +19,13 @@
 #include <unistd.h>
 
 #define LINES_MAX   64          /* requests under way; more lines wait */
-#define LISTENS_MAX 64          /* besides, of those that subscribe */
 #define MESSAGE_MAX (32u << 20) /* bytes of a message */
 #define LOSSES_MAX  2           /* gateways that end under a request */
 #define PATIENCE_MS 30000       /* for another gateway in the place of one */
 #define PAUSE_MS    200         /* between two looks for one */
 #define PIECE       (64u << 10)
 /* And standard input, and the stream. */
-#define FDS_MAX (LINES_MAX + LISTENS_MAX + 2)
+#define FDS_MAX (LINES_MAX + MCP_SUBSCRIPTIONS_MAX + 2)
 
 typedef struct link pipe_link_t;
 
@@ -54,7 +54,7 @@ typedef struct {
     bool is_ended;       /* standard input has ended */
     pipe_link_t *links;  /* owned */
     size_t count;        /* of them */
-    size_t listens;      /* of them, those that subscribe */
+    mcp_subscriptions_t *subscriptions; /* owned; of the links that subscribe */
 } pipe_t;
 
 static void destroy_link(pipe_link_t *link)
@@ -75,7 +75,7 @@ static void drop_link(pipe_t *self, pipe_link_t *link)
         at = &(*at)->next;
     *at = link->next;
     self->count--;
-    self->listens -= mcp_listen_is(link->message);
+    mcp_subscriptions_remove(self->subscriptions, link);
     destroy_link(link);
 }
 
@@ -83,13 +83,15 @@ static void drop_link(pipe_t *self, pipe_link_t *link)
  * end, so that no other waits for it. */
 static bool is_full(const pipe_t *self)
 {
-    return self->count - self->listens >= LINES_MAX;
+    return self->count - mcp_subscriptions_count(self->subscriptions)
+           >= LINES_MAX;
 }
 
 static void clear(pipe_t *self)
 {
     while (self->links)
         drop_link(self, self->links);
+    mcp_subscriptions_destroy(&self->subscriptions);
     buffer_reset(&self->input);
     mcp_stream_clear(&self->stream);
     mcp_place_clear(&self->place);
@@ -239,8 +241,8 @@ static void take_line(pipe_t *self, const char *line, size_t size)
     link->next = self->links;
     self->links = link;
     self->count++;
-    self->listens += mcp_listen_is(message);
-    if (self->listens > LISTENS_MAX) {
+    if (mcp_listen_is(message)
+        && !mcp_subscriptions_add(self->subscriptions, link, &link->listen)) {
         fail_request(link, "64 subscriptions are open; cancel one of them");
         drop_link(self, link);
         return;
@@ -395,36 +397,32 @@ static void read_link(pipe_t *self, pipe_link_t *link)
 
 /* --- Requests that subscribe --- */
 
-/* Opens the streams anew that are due. No gateway is started for them. A try
- * that fails may have taken 10 s, in which no input is read. The others are not
- * tried then, because all have one gateway. */
-static void listen_again(pipe_t *self)
+/* Sends such a request to the gateway that runs; none is started for it. */
+static int listen_again(void *arg, void *request)
 {
     fault_t ignored;
-    bool is_away = false;
 
-    for (pipe_link_t *at = self->links; at; at = at->next) {
-        if (mcp_listen_wait_ms(&at->listen) != 0)
-            continue;
-        mcp_listen_try(&at->listen);
-        is_away = is_away || send_request(self, at, false, &ignored) < 0;
-        if (is_away)
-            (void) wait_for_next(at);
-    }
+    return send_request(arg, request, false, &ignored);
 }
 
-/* Gives up the streams of a client that says nothing more: it would have to say
- * that it wants no more of them. */
-static void end_listening(pipe_t *self)
+static void close_stream(void *arg, void *request)
 {
-    pipe_link_t *next;
+    pipe_link_t *link = request;
 
-    for (pipe_link_t *at = self->links; at; at = next) {
-        next = at->next;
-        if (mcp_listen_is(at->message))
-            drop_link(self, at);
-    }
+    (void) arg;
+    net_stream_close(&link->stream);
 }
+
+static void end_listening(void *arg, void *request)
+{
+    drop_link(arg, request);
+}
+
+static const mcp_subscriptions_ops_t subscriptions_ops = {
+    .open = listen_again,
+    .close = close_stream,
+    .drop = end_listening,
+};
 
 /* --- Notifications to a client of an older revision --- */
 
@@ -492,14 +490,10 @@ static size_t list_all(const pipe_t *self, struct pollfd fds[FDS_MAX])
 /* Returns the milliseconds until something is due; -1: nothing is. */
 static int wait_ms(const pipe_t *self)
 {
-    int least = mcp_stream_wait_ms(&self->stream);
+    int stream = mcp_stream_wait_ms(&self->stream);
+    int next = mcp_subscriptions_wait_ms(self->subscriptions);
 
-    for (const pipe_link_t *at = self->links; at; at = at->next) {
-        int wait = mcp_listen_wait_ms(&at->listen);
-        if (wait >= 0 && (least < 0 || wait < least))
-            least = wait;
-    }
-    return least;
+    return next >= 0 && (stream < 0 || next < stream) ? next : stream;
 }
 
 static int turn(pipe_t *self, fault_t *fault)
@@ -509,7 +503,7 @@ static int turn(pipe_t *self, fault_t *fault)
     int r;
 
     open_stream(self);
-    listen_again(self);
+    mcp_subscriptions_open(self->subscriptions);
     count = list_all(self, fds);
     if (poll(fds, count, wait_ms(self)) < 0)
         return errno == EINTR
@@ -527,7 +521,7 @@ static int turn(pipe_t *self, fault_t *fault)
     if (fds[0].revents && (r = read_input(self, fault)) < 0)
         return r;
     if (self->is_ended)
-        end_listening(self);
+        mcp_subscriptions_end(self->subscriptions);
     return 0;
 }
 
@@ -537,6 +531,7 @@ int mcp_pipe_run(mcp_find_fn *find, void *arg, fault_t *fault)
         .find = find, .arg = arg, .stream = MCP_STREAM_CLOSED};
     int r = 0;
 
+    self.subscriptions = mcp_subscriptions_new(&subscriptions_ops, &self);
     signal(SIGPIPE, SIG_IGN); /* of a gateway that is killed */
     while (r == 0 && (!self.is_ended || self.links) && !has_client_gone(0))
         r = turn(&self, fault);
