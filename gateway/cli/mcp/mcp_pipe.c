@@ -7,6 +7,7 @@
 #include "gateway/cli/client/http_reply.h"
 #include "gateway/cli/client/net_stream.h"
 #include "gateway/cli/mcp/mcp_listen.h"
+#include "gateway/cli/mcp/mcp_output.h"
 #include "gateway/cli/mcp/mcp_request.h"
 #include "gateway/cli/mcp/mcp_stream.h"
 #include "gateway/cli/mcp/mcp_subscriptions.h"
@@ -18,14 +19,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINES_MAX   64          /* requests under way; more lines wait */
+#define LINES_MAX   64          /* requests under way; more of them wait */
+#define URGENT_MAX  64          /* besides, of what ends a wait */
+#define HELD_MAX    1024        /* requests that wait */
+#define HELD_BYTES  MESSAGE_MAX /* of them */
 #define MESSAGE_MAX (32u << 20) /* bytes of a message */
 #define LOSSES_MAX  2           /* gateways that end under a request */
 #define PATIENCE_MS 30000       /* for another gateway in the place of one */
 #define PAUSE_MS    200         /* between two looks for one */
 #define PIECE       (64u << 10)
 /* And standard input, and the stream. */
-#define FDS_MAX (LINES_MAX + MCP_SUBSCRIPTIONS_MAX + 2)
+#define FDS_MAX (LINES_MAX + URGENT_MAX + MCP_SUBSCRIPTIONS_MAX + 2)
 
 typedef struct link pipe_link_t;
 
@@ -38,6 +42,7 @@ struct link {
     http_reply_t reply;
     mcp_listen_t listen; /* owned; of a request that subscribes */
     unsigned losses;     /* connections that ended before the answer */
+    bool is_held;        /* it waits for others to end, and was not sent */
     bool was_tried;
     bool was_refused;  /* by TLS, with the files that were read first */
     pipe_link_t *next; /* owned */
@@ -50,10 +55,11 @@ typedef struct {
     mcp_client_t client;
     mcp_stream_t stream; /* owned; of a client of an older revision */
     buffer_t input;      /* owned; of standard input, not yet a line */
-    bool has_line;       /* it has one that waits for requests to end */
     bool is_ended;       /* standard input has ended */
     pipe_link_t *links;  /* owned */
     size_t count;        /* of them */
+    size_t held;         /* of them, those that wait */
+    size_t held_bytes;   /* of the lines of those */
     mcp_subscriptions_t *subscriptions; /* owned; of the links that subscribe */
 } pipe_t;
 
@@ -67,6 +73,13 @@ static void destroy_link(pipe_link_t *link)
     free(link);
 }
 
+static void unhold(pipe_t *self, pipe_link_t *link)
+{
+    link->is_held = false;
+    self->held--;
+    self->held_bytes -= link->size;
+}
+
 static void drop_link(pipe_t *self, pipe_link_t *link)
 {
     pipe_link_t **at = &self->links;
@@ -76,15 +89,9 @@ static void drop_link(pipe_t *self, pipe_link_t *link)
     *at = link->next;
     self->count--;
     mcp_subscriptions_remove(self->subscriptions, link);
+    if (link->is_held)
+        unhold(self, link);
     destroy_link(link);
-}
-
-/* Returns true if a further request has to wait. One that subscribes has no
- * end, so that no other waits for it. */
-static bool is_full(const pipe_t *self)
-{
-    return self->count - mcp_subscriptions_count(self->subscriptions)
-           >= LINES_MAX;
 }
 
 static void clear(pipe_t *self)
@@ -97,47 +104,6 @@ static void clear(pipe_t *self)
     mcp_place_clear(&self->place);
 }
 #define cleanup_pipe CLEANUP(clear)
-
-/* --- Output --- */
-
-static int write_all(int fd, const void *bytes, size_t size)
-{
-    const uint8_t *at = bytes;
-
-    while (size) {
-        ssize_t sent = write(fd, at, size);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent < 0)
-            return -errno;
-        at += sent;
-        size -= (size_t) sent;
-    }
-    return 0;
-}
-
-static void write_line(const void *bytes, size_t size)
-{
-    cleanup_buffer buffer_t line = BUFFER_EMPTY;
-
-    buffer_append(&line, bytes, size);
-    buffer_text(&line, "\n");
-    (void) write_all(STDOUT_FILENO, line.data, line.size);
-}
-
-/* Answers a request by an error if it has no answer of the protocol. */
-static void fail_request(const pipe_link_t *link, const char *text)
-{
-    json_t *id = json_object_get(link->message, "id");
-
-    if (!id || !json_object_get(link->message, "method"))
-        return;
-    json_auto_t *answer =
-        json_pack("{s:s,s:O,s:{s:i,s:s}}", "jsonrpc", "2.0", "id", id, "error",
-                  "code", -32603, "message", text);
-    cleanup_free char *dumped = json_dumps(answer, JSON_COMPACT);
-    write_line(dumped, strlen(dumped));
-}
 
 /* --- Connections --- */
 
@@ -188,6 +154,18 @@ static bool may_try_again(pipe_link_t *link, int r)
     return !was_refused;
 }
 
+/* Sends a cancellation to the gateway that runs. If none does, there is no call
+ * to cancel, and none is started. The second try finds the gateway anew. */
+static void send_cancellation(pipe_t *self, pipe_link_t *link)
+{
+    fault_t ignored;
+
+    for (int i = 0; i < 2 && link->losses <= LOSSES_MAX; i++)
+        if (send_request(self, link, false, &ignored) == 0)
+            return;
+    drop_link(self, link);
+}
+
 /* Sends the request. If the gateway has gone, waits for another one for a
  * while. */
 static void send_again(pipe_t *self, pipe_link_t *link)
@@ -196,43 +174,94 @@ static void send_again(pipe_t *self, pipe_link_t *link)
     fault_t fault = {0};
     int r = -1;
 
+    if (mcp_request_is_cancellation(link->message)) {
+        send_cancellation(self, link);
+        return;
+    }
     while (link->losses <= LOSSES_MAX
            && (r = send_request(self, link, true, &fault)) < 0
            && clock_monotonic_ms() < deadline && may_try_again(link, r))
         continue;
     if (r == 0)
         return;
-    fail_request(link,
-                 *fault.text ? fault.text : "the gateway ends at this request");
+    mcp_output_error(link->message, *fault.text
+                                        ? fault.text
+                                        : "the gateway ends at this request");
     drop_link(self, link);
 }
 
 /* --- What the client says --- */
 
-/* Closes the connection of a request that the client gives up, which cancels it
- * since 2026-07-28. */
-static void cancel(pipe_t *self, const json_t *message)
+/* Gives up a request that the client cancels. Since 2026-07-28 its connection
+ * is closed, which cancels it. Returns true if it was not sent yet, so that the
+ * gateway need not hear of it. */
+static bool cancel(pipe_t *self, const json_t *message)
 {
     const json_t *id =
         json_object_get(json_object_get(message, "params"), "requestId");
 
     for (pipe_link_t *at = self->links; id && at; at = at->next) {
+        bool is_held = at->is_held;
+
         if (!json_equal(json_object_get(at->message, "id"), id)
-            || !mcp_request_is_modern(at->message))
+            || !(is_held || mcp_request_is_modern(at->message)))
             continue;
         drop_link(self, at);
+        return is_held;
+    }
+    return false;
+}
+
+/* Returns true if the request can be sent now. One that subscribes has no end,
+ * so that no other waits for it. What may end a request is not held up by those
+ * under way: a cancellation, and the answer to a question. */
+static bool may_send(const pipe_t *self, const json_t *message)
+{
+    size_t sent =
+        self->count - self->held - mcp_subscriptions_count(self->subscriptions);
+    bool is_urgent = mcp_request_is_cancellation(message)
+                     || !json_object_get(message, "method");
+
+    return mcp_listen_is(message)
+           || sent < LINES_MAX + (is_urgent ? URGENT_MAX : 0);
+}
+
+/* Has the request wait for its turn, or refuses it if too many do. */
+static void hold(pipe_t *self, pipe_link_t *link)
+{
+    link->is_held = true;
+    self->held++;
+    self->held_bytes += link->size;
+    if (self->held <= HELD_MAX && self->held_bytes <= HELD_BYTES)
         return;
+    mcp_output_error(link->message,
+                     "busy: 64 requests are under way, and too many wait; "
+                     "send it again when one of them has ended");
+    drop_link(self, link);
+}
+
+/* Sends the requests whose turn has come, the oldest first. */
+static void send_held(pipe_t *self)
+{
+    while (self->held) {
+        pipe_link_t *oldest = NULL;
+
+        for (pipe_link_t *at = self->links; at; at = at->next)
+            if (at->is_held)
+                oldest = at;
+        if (!may_send(self, oldest->message))
+            return;
+        unhold(self, oldest);
+        send_again(self, oldest);
     }
 }
 
-static void take_line(pipe_t *self, const char *line, size_t size)
+static void add_link(pipe_t *self, json_t *message, const char *line,
+                     size_t size)
 {
-    json_t *message = json_loadb(line, size, JSON_REJECT_DUPLICATES, NULL);
-    const char *method = json_string_value(json_object_get(message, "method"));
+    bool may_go = may_send(self, message);
     pipe_link_t *link = mem_new(sizeof *link);
 
-    if (method && strcmp(method, "notifications/cancelled") == 0)
-        cancel(self, message);
     link->stream = NET_STREAM_CLOSED;
     link->message = message;
     mcp_request_add_key(message);
@@ -243,26 +272,35 @@ static void take_line(pipe_t *self, const char *line, size_t size)
     self->count++;
     if (mcp_listen_is(message)
         && !mcp_subscriptions_add(self->subscriptions, link, &link->listen)) {
-        fail_request(link, "64 subscriptions are open; cancel one of them");
+        mcp_output_error(link->message,
+                         "64 subscriptions are open; cancel one of them");
         drop_link(self, link);
-        return;
+    } else if (may_go) {
+        send_again(self, link);
+    } else {
+        hold(self, link);
     }
-    send_again(self, link);
 }
 
-/* Takes the lines that are there, unless too many requests are under way. */
+static void take_line(pipe_t *self, const char *line, size_t size)
+{
+    json_t *message = json_loadb(line, size, JSON_REJECT_DUPLICATES, NULL);
+
+    if (mcp_request_is_cancellation(message) && cancel(self, message))
+        json_decref(message);
+    else
+        add_link(self, message, line, size);
+}
+
 static void take_lines(pipe_t *self)
 {
     const uint8_t *end;
 
-    for (;;) {
-        end = self->input.size
-                  ? memchr(self->input.data, '\n', self->input.size)
-                  : NULL;
-        self->has_line = end && is_full(self);
-        if (!end || self->has_line)
-            return;
+    while (self->input.size
+           && (end = memchr(self->input.data, '\n', self->input.size))) {
         size_t size = (size_t) (end - self->input.data);
+
+        send_held(self);
         if (size)
             take_line(self, (const char *) self->input.data, size);
         buffer_consume(&self->input, size + 1);
@@ -281,7 +319,7 @@ static int read_input(pipe_t *self, fault_t *fault)
     self->is_ended = got == 0;
     self->input.size += (size_t) got;
     take_lines(self);
-    return !self->has_line && self->input.size > MESSAGE_MAX
+    return self->input.size > MESSAGE_MAX
                ? fault_set(fault, EMSGSIZE, "a line has more than 32 MiB")
                : 0;
 }
@@ -310,9 +348,9 @@ static void write_answer(pipe_link_t *link, const buffer_t *text,
     cleanup_buffer buffer_t instead = BUFFER_EMPTY;
 
     if (mcp_listen_take(&link->listen, link->message, answer, &instead))
-        (void) write_all(STDOUT_FILENO, instead.data, instead.size);
+        mcp_output_lines(instead.data, instead.size);
     else
-        write_line(text->data, text->size);
+        mcp_output_message(text->data, text->size);
 }
 
 static void pass_on(pipe_t *self, pipe_link_t *link, const buffer_t *text)
@@ -328,8 +366,9 @@ static void pass_on(pipe_t *self, pipe_link_t *link, const buffer_t *text)
         write_answer(link, text, answer);
     } else if (!link->listen.accepted || !http_reply_is_for_now(&link->reply)) {
         mcp_listen_clear(&link->listen);
-        fail_request(link,
-                     refusal ? refusal : "the gateway's answer is not valid");
+        mcp_output_error(link->message,
+                         refusal ? refusal
+                                 : "the gateway's answer is not valid");
     }
 }
 
@@ -351,7 +390,7 @@ static void lose(pipe_t *self, pipe_link_t *link, ssize_t got,
     if (wait_for_next(link))
         return;
     if (got == -EPROTO && !may_try_again(link, -EPROTO)) {
-        fail_request(link, fault->text);
+        mcp_output_error(link->message, fault->text);
         drop_link(self, link);
         return;
     }
@@ -444,7 +483,7 @@ static void read_stream(pipe_t *self)
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
 
     while (mcp_stream_next(&self->stream, &text)) {
-        write_line(text.data, text.size);
+        mcp_output_message(text.data, text.size);
         buffer_clear(&text);
     }
 }
@@ -474,16 +513,17 @@ static pipe_link_t *link_of(const pipe_t *self, int fd)
  * the requests under way. Returns their number. */
 static size_t list_all(const pipe_t *self, struct pollfd fds[FDS_MAX])
 {
-    bool is_reading = !self->is_ended && !is_full(self);
     size_t count = 0;
 
-    fds[count++] =
-        (struct pollfd){.fd = is_reading ? STDIN_FILENO : -1, .events = POLLIN};
+    fds[count++] = (struct pollfd){.fd = self->is_ended ? -1 : STDIN_FILENO,
+                                   .events = POLLIN};
     fds[count++] =
         (struct pollfd){.fd = self->stream.stream.fd, .events = POLLIN};
     for (const pipe_link_t *at = self->links; at && count < FDS_MAX;
          at = at->next)
-        fds[count++] = (struct pollfd){.fd = at->stream.fd, .events = POLLIN};
+        if (at->stream.fd >= 0)
+            fds[count++] =
+                (struct pollfd){.fd = at->stream.fd, .events = POLLIN};
     return count;
 }
 
@@ -516,8 +556,7 @@ static int turn(pipe_t *self, fault_t *fault)
     }
     if (fds[1].revents)
         read_stream(self);
-    if (self->has_line)
-        take_lines(self);
+    send_held(self);
     if (fds[0].revents && (r = read_input(self, fault)) < 0)
         return r;
     if (self->is_ended)

@@ -45,6 +45,13 @@ bool mcp_request_is_modern(const json_t *message)
     return version_of(message) != NULL;
 }
 
+bool mcp_request_is_cancellation(const json_t *message)
+{
+    const char *method = text(message, "method");
+
+    return method && strcmp(method, "notifications/cancelled") == 0;
+}
+
 /* Writes a header line; a value that is no plain text in base64. */
 static void write_header(const char *name, const char *value, buffer_t *out)
 {

@@ -19,6 +19,8 @@ typedef struct {
 void mcp_request_add_key(json_t *message);
 /* Returns true if the message is of a revision without handshake. */
 bool mcp_request_is_modern(const json_t *message);
+/* Returns true if the client gives up a request by it. */
+bool mcp_request_is_cancellation(const json_t *message);
 /* Writes the whole request. `message` is NULL if the line is not JSON; the
  * gateway reports that. */
 void mcp_request_write(const mcp_place_t *place, const mcp_client_t *client,

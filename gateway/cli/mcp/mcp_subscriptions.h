@@ -14,7 +14,7 @@
 
 typedef struct mcp_subscriptions mcp_subscriptions_t;
 
-/* What the caller does with a request. */
+/* Functions of the caller, each for one of its requests. */
 typedef struct {
     /* Sends it again. Returns a negative number if the gateway is away. */
     int (*open)(void *arg, void *request);

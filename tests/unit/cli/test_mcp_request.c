@@ -177,6 +177,18 @@ static void gives_calls_a_key(void **state)
     assert_true(json_equal(list, before));
 }
 
+static void knows_a_cancellation(void **state)
+{
+    json_auto_t *cancelled =
+        json_loads("{\"method\":\"notifications/cancelled\"}", 0, NULL);
+    json_auto_t *other = json_loads("{\"method\":7}", 0, NULL);
+
+    (void) state;
+    assert_true(mcp_request_is_cancellation(cancelled));
+    assert_false(mcp_request_is_cancellation(other));
+    assert_false(mcp_request_is_cancellation(NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +201,7 @@ int main(void)
         cmocka_unit_test(leaves_out_what_a_client_does_not_have),
         cmocka_unit_test(puts_an_address_into_brackets),
         cmocka_unit_test(gives_calls_a_key),
+        cmocka_unit_test(knows_a_cancellation),
     };
 
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
