@@ -1,5 +1,5 @@
 /* Lines of standard output, each a message to the client. A client that
- * that has gone is noticed elsewhere, so that no function reports it. */
+ * has gone is noticed elsewhere, so that no function reports it. */
 #ifndef HEARTH_GATEWAY_CLI_MCP_MCP_OUTPUT_H
 #define HEARTH_GATEWAY_CLI_MCP_MCP_OUTPUT_H
 
