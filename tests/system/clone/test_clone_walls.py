@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from contextlib import ExitStack
 from typing import Any, Callable
 
@@ -56,6 +57,16 @@ from hearth_downloads.clone import git, run
 def environment(real=git.environment):
     return {**real(), "GIT_ALLOW_PROTOCOL": "ext:file:http:https:ssh"}
 run.environment = environment
+""",
+    # A submodule is where http or https lead.
+    "resolve_url": """
+from hearth_downloads.clone import copy
+from hearth_downloads.fetch.url import Url
+class Raw(Url):
+    text = property(lambda self: self.target)
+def resolve_url(base, text):
+    return Raw(base.scheme, base.host, base.port, text)
+copy.resolve_url = resolve_url
 """,
     # No link is followed.
     "Walk": """
@@ -161,6 +172,13 @@ class Scene:
 
 Ask = Callable[[], Cloned]
 FILTER = f'[filter "x"]\n\tsmudge = "{MAKE}; cat"\n'
+COMMIT = (
+    "unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE; git init -q -b main r; cd r; "
+    "echo made by the command of a URL >seen; git add seen; "
+    "export GIT_AUTHOR_DATE=2001-01-01T00:00:00Z; "
+    "export GIT_COMMITTER_DATE=$GIT_AUTHOR_DATE; "
+    "git -c user.name=x -c user.email=x@x.example commit -q -m x"
+)
 SERVE = f"{MAKE}; git-upload-pack /workspace/mirror"
 
 
@@ -246,6 +264,23 @@ def a_submodule_elsewhere(scene: Scene) -> Ask:
     return scene.clone(submodules=True)
 
 
+def an_ext_submodule(scene: Scene) -> Ask:
+    """Its command makes the repository that it serves, with one commit."""
+    place = scene.folder.path / "ext"
+    place.mkdir()
+    commit = f"cd {place} && ({COMMIT}) >/dev/null; git -C r rev-parse HEAD"
+    made = subprocess.run(
+        ["sh", "-c", commit], stdout=subprocess.PIPE, text=True, check=True
+    )
+    shutil.rmtree(place)
+    command = f"cd /tmp; ({COMMIT}) >/dev/null; git-upload-pack r"
+    url = f"ext::sh -c {command.replace(' ', '% ')}"
+    modules = f'[submodule "x"]\n\tpath = x\n\turl = "{url}"\n'
+    link = ("160000", made.stdout.strip())
+    scene.made.commit({".gitmodules": modules, "x": link})
+    return scene.clone(submodules=True)
+
+
 def a_name_of_this_machine(scene: Scene) -> Ask:
     scene.made.commit({"seen": "private"})
     port = scene.server.place.partition(":")[2]
@@ -279,6 +314,7 @@ PAIRS: list[tuple[Callable[[Scene], Ask], list[str]]] = [
     (an_ext_remote, ASKING),
     (an_fsmonitor, CONFIG),
     (an_ssh_command, ASKING),
+    (an_ext_submodule, ["resolve_url", "git.environment"]),
     (a_redirect, ["Places.permits"]),
     (a_link_that_leaves, ["Walk"]),
     (a_name_of_git, [*GIT_NAMES, "git.protect"]),
