@@ -28,6 +28,7 @@ WALLS = {
     "metadata": "metadata._judge_entry = nothing",
     "owners": "metadata._judge_owner = nothing",
     "needs": "change.judge_needs = nothing",
+    "status": "status.ask_index = lambda *_: status.Answer()",
     "cooldown": "resolve.Resolver._cooldown = lambda _: []",
     "syscalls": """
 describe = sandbox._sandbox.describe
@@ -63,7 +64,7 @@ import os
 from dataclasses import replace
 from hearth_downloads.core import sandbox
 from hearth_downloads.packages import (
-    change, growth, judge, metadata, resolve, uv
+    change, growth, judge, metadata, resolve, status, uv
 )
 nothing = lambda *_: None
 # Small, so that it takes little to be too much.
@@ -89,12 +90,15 @@ class Attack:
     harm: str = ""  # by a uv that does not hold it itself
     change: dict[str, Any] = field(default_factory=dict)  # when uv installs
     settings: dict[str, Any] = field(default_factory=dict)
+    status: str = ""  # what the index says of the project
 
     def run_in(self, folder: Folder, index: FakeIndex) -> None:
         """Make the index, and the uv, for it."""
         index.add("a", "1", **self.release)
         index.add("b", "1")
         folder.settings.update(self.settings)
+        if self.status:
+            index.statuses["a"] = {"status": self.status}
         if self.harm:
             folder.settings["uv"] = make_uv(folder, self.harm)
         if self.change:
@@ -206,6 +210,12 @@ ATTACKS = [
         has("a.py"),
         {"age_days": 1},
     ),
+    Attack(
+        "a project in quarantine",
+        {"status": '"a" refused: the index has it in quarantine'},
+        has("a.py"),
+        status="quarantined",
+    ),
 ]
 # In the first depth.
 FIRST = ("a link", "a set-uid bit", "names that differ by form", "many files")
@@ -309,3 +319,51 @@ def test_a_link_to_a_file_of_the_host(
         assert refusal.ename == "PackagesRefused"
         assert f"the index led to the file {wheel} of this" in refusal.text
     assert index.downloads() == 0
+
+
+@pytest.mark.parametrize("is_out", [False, True])
+def test_a_version_that_was_yanked(
+    folder: Folder, index: FakeIndex, is_out: bool
+) -> None:
+    """uv takes none but by ==. Without that rule it takes one by its name."""
+    index.add("a", "1", yanked=True)
+    if is_out:
+        program = folder.path.parent / "uv"
+        real = Path(sys.executable).parent / "uv"
+        program.write_text(
+            '#!/bin/sh\n[ "$2" = compile ] &&\n'
+            "    sed -i 's/^a$/a==1/' /workspace/stage/requested.in\n"
+            f'exec {real} "$@"\n'
+        )
+        program.chmod(0o755)
+        folder.do("add", "a", uv=str(program))
+        assert folder.read("a.py") == "VERSION = '1'\n"
+    else:
+        assert '"a" 1 refused: it was yanked' in refuse(folder, "a").text
+
+
+@pytest.mark.parametrize("is_out", [False, True])
+@pytest.mark.parametrize("address", ["127.0.0.1", "::ffff:127.0.0.1"])
+def test_an_index_with_an_address_of_this_machine(
+    folder: Folder, index: FakeIndex, address: str, is_out: bool
+) -> None:
+    """The owner of its name lets it lead there."""
+    index.add("a", "1")
+    folder.settings["index"] = index.url.replace("127.0.0.1", "index.example")
+    folder.hook = (
+        "import socket\n"
+        "def find(host, *rest, real=socket.getaddrinfo, **more):\n"
+        f"    return real({address!r}, *rest, **more)\n"
+        "socket.getaddrinfo = find\n"
+    )
+    if is_out:
+        folder.hook += (
+            "from hearth_downloads.packages import rules\n"
+            "rules.Rules.permits_address = lambda *_: True\n"
+        )
+        folder.do("add", "a")
+        assert folder.read("a.py") == "VERSION = '1'\n"
+    else:
+        refusal = refuse(folder, "a")
+        assert index.requests == []
+        assert "127.0.0.1" in refusal.text
