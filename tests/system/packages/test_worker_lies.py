@@ -14,7 +14,7 @@ from typing import Any, Iterator
 
 import pytest
 from depth import spread
-from fake_index import FakeIndex, Member
+from fake_index import FakeIndex, Member, add_empty_files
 from hearth_downloads.core.faults import Refused
 from hearth_downloads.packages.report import encode
 from worker import Folder, refuse, refuse_by_rule, size
@@ -275,6 +275,19 @@ def test_refuses_many_files(folder: Folder, index: FakeIndex) -> None:
     refusal = refuse(folder, "a", max_files=200)
     assert refusal.ename == "PackagesRefused"
     assert "more than 200 files" in refusal.text
+
+
+@pytest.mark.deep
+def test_refuses_a_million_files(folder: Folder, index: FakeIndex) -> None:
+    """By the limit that there is without another; uv is ended before."""
+    lie = index.add("a", "1")
+    lie.content = add_empty_files(lie.content, "a", 1_000_000)
+    lie.sha256 = hashlib.sha256(lie.content).hexdigest()
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesRefused"
+    assert "more than 100000 files" in refusal.text
+    cache = folder.path / "work" / "uv" / "cache"
+    assert list(cache.glob("archive*/*")) == []
 
 
 def test_refuses_many_bytes(folder: Folder, index: FakeIndex) -> None:
