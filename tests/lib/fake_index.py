@@ -140,7 +140,7 @@ def make_wheel(
 
 
 def add_empty_files(wheel: bytes, folder: str, count: int) -> bytes:
-    """Return the wheel with so many more files; RECORD does not have them.
+    """Return the wheel with further files, which RECORD does not have.
 
     zipfile would take a minute for a million.
     """
