@@ -16,8 +16,9 @@ static void note(buffer_t *missing, const char *recorded, const char *result)
 
 static void only_a_new_failure_is_noted(void **state)
 {
-    static const char *const pairs[][2] = {
-        {OK, OK}, {FAILED, FAILED}, {FAILED, OK}, {OK, "{}"}, {"7", FAILED}};
+    static const char *const pairs[][2] = {{OK, OK},      {FAILED, FAILED},
+                                           {FAILED, OK},  {OK, "{}"},
+                                           {"7", FAILED}, {"{", FAILED}};
     cleanup_buffer buffer_t missing = BUFFER_EMPTY;
 
     (void) state;
@@ -58,12 +59,32 @@ static void it_is_bounded(void **state)
     assert_in_range(missing.size, TOOL_MISSING_MAX - 100, TOOL_MISSING_MAX);
 }
 
+/* The last one that has room takes the last byte. */
+static void it_is_bounded_to_the_byte(void **state)
+{
+    cleanup_buffer buffer_t missing = BUFFER_EMPTY;
+    char why[TOOL_MISSING_MAX] = {0};
+    cleanup_free char *fits = NULL, *one_more = NULL;
+
+    (void) state;
+    memset(why, 'x', TOOL_MISSING_MAX - strlen("\"\""));
+    fits = mem_format("{\"evalue\":\"%s\"}", why);
+    one_more = mem_format("{\"evalue\":\"%sx\"}", why);
+    note(&missing, OK, one_more);
+    assert_int_equal(missing.size, 0);
+    note(&missing, OK, fits);
+    assert_int_equal(missing.size, TOOL_MISSING_MAX);
+    note(&missing, OK, "{\"evalue\":\"\"}");
+    assert_int_equal(missing.size, TOOL_MISSING_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_new_failure_is_noted),
         cmocka_unit_test(it_goes_with_the_reply),
         cmocka_unit_test(it_is_bounded),
+        cmocka_unit_test(it_is_bounded_to_the_byte),
     };
 
     return cmocka_run_group_tests_name("tool_missing", tests, NULL, NULL);
