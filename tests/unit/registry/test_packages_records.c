@@ -5,6 +5,7 @@
 #include "tests/lib/download_fakes.h"
 #include "tests/lib/test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define DID(text)      assert_string_equal(deeds_take(), text)
@@ -78,6 +79,89 @@ static void an_addition_has_its_origin(void **state)
     download_fakes_leave(4);
 }
 
+/* Returns the text of the note in the session's journal; "" without a note. */
+static const char *noted_after(size_t number, const char *request,
+                               const char *answer)
+{
+    static char text[200];
+    json_auto_t *note = NULL;
+
+    fake_said();
+    download_fakes_ask_text(request);
+    download_fakes_answer(number, answer);
+    if (strstr(fake_said(), "aa1 NOTE")) {
+        note = json_loads(fake_noted(), 0, NULL);
+        assert_non_null(note);
+    }
+    snprintf(text, sizeof text, "%s",
+             note ? json_string_value(json_object_get(note, "text")) : "");
+    download_fakes_leave(number);
+    return text;
+}
+
+#define ASKED(order, more)                                                     \
+    "{\"id\":\"aa1\",\"order\":\"" order "\",\"names\":[\"a\"]" more "}"
+#define AGAIN                                                                  \
+    ",\"revival\":true,\"recorded\":{\"status\":\"ok\",\"packages\":[]}"
+#define NOTHING "{\"status\":\"ok\"}"
+#define CHANGED                                                                \
+    "{\"status\":\"ok\",\"packages\":[{\"name\":\"a\",\"version\":\"2\","      \
+    "\"requested\":true}],\"added\":[{\"name\":\"b\",\"version\":\"1\"}],"     \
+    "\"changed\":[{\"name\":\"a\",\"from\":\"1\",\"to\":\"2\"}],"              \
+    "\"removed\":[{\"name\":\"c\",\"version\":\"3\"}]}"
+
+/* An order without a change is noted only if it repeats a recorded one. */
+static void the_note_says_what_has_changed(void **state)
+{
+    static const struct {
+        const char *request, *answer, *text;
+    } cases[] = {
+        {ASKED("add", ""), NOTHING, ""},
+        {ASKED("add", AGAIN), NOTHING, "packages: the recorded ones are there"},
+        {ASKED("remove", ""), NOTHING, ""},
+        {ASKED("remove", AGAIN), NOTHING,
+         "packages: the removed ones are not there"},
+        {ASKED("add", ""), CHANGED,
+         "packages: added b 1, changed a 1 -> 2, removed c 3"},
+        {ASKED("add", AGAIN), CHANGED,
+         "packages: added b 1, changed a 1 -> 2, removed c 3"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(noted_after(i, cases[i].request, cases[i].answer),
+                            cases[i].text);
+}
+
+#define NAMES_BYTES 2048 /* of one record */
+
+/* Returns how many names of two, of `bytes` together, a record has. */
+static size_t names_in_record(size_t number, size_t bytes)
+{
+    cleanup_free char *name = mem_new(bytes), *request = NULL;
+    const char *did;
+
+    memset(name, 'a', bytes - 1);
+    request = mem_format(
+        "{\"id\":\"aa1\",\"order\":\"add\",\"names\":[\"b\",\"%s\"]}", name);
+    download_fakes_ask_text(request);
+    deeds_forget();
+    download_fakes_answer(
+        number, "{\"status\":\"error\",\"ename\":\"PackagesOff\",\"evalue\":"
+                "\"no\",\"exit_code\":1}");
+    did = deeds_take();
+    assert_non_null(strstr(did, "audit package refused"));
+    download_fakes_leave(number);
+    return strstr(did, name) ? 2 : 1;
+}
+
+static void the_names_of_a_record_are_bounded_to_the_byte(void **state)
+{
+    (void) state;
+    assert_int_equal(names_in_record(0, NAMES_BYTES), 2);
+    assert_int_equal(names_in_record(1, NAMES_BYTES + 1), 1);
+}
+
 /* A record has 16 KiB. */
 static void many_long_names_have_a_record(void **state)
 {
@@ -111,6 +195,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_failure_has_one_record),
         TEST(an_addition_has_its_origin),
+        TEST(the_note_says_what_has_changed),
+        TEST(the_names_of_a_record_are_bounded_to_the_byte),
         TEST(many_long_names_have_a_record),
     };
 
