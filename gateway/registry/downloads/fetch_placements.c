@@ -94,7 +94,8 @@ static json_t *check_file(const download_kind_t *kind, int file,
     struct stat about;
     int flags = fcntl(file, F_GETFL);
 
-    if (fstat(file, &about) < 0 || !S_ISREG(about.st_mode) || flags < 0
+    /* -1, which flags are without a file, have another access mode. */
+    if (fstat(file, &about) < 0 || !S_ISREG(about.st_mode)
         || (flags & O_ACCMODE) != O_RDONLY || (flags & O_PATH))
         return download_answer_error(kind, "Failed", "%s gave no plain file",
                                      kind->worker);

@@ -1,7 +1,9 @@
 /* What workers have brought, on its way into the workspace: what is placed,
  * what is answered and recorded, and what ends it. Workers and the files thread
  * are records. */
-#include "base/cleanup.h"
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "gateway/registry/downloads/fetch_placements.h"
 #include "tests/lib/descriptors.h"
 #include "tests/lib/fetch_steps.h"
 #include "tests/lib/test.h"
@@ -64,28 +66,64 @@ static void a_file_that_does_not_fit(void **state)
     ANSWERED("");
 }
 
+/* Opens a file of 4 bytes, as many as OK says. */
+static int file_with(int flags)
+{
+    cleanup_fd int file = file_of(4);
+    cleanup_free char *path = mem_format("/proc/self/fd/%d", file);
+
+    return open(path, flags | O_CLOEXEC);
+}
+
+#define NO_PLAIN_FILE                                                          \
+    "0 {\"ename\":\"FetchFailed\",\"evalue\":\"the fetch worker gave no "      \
+    "plain "                                                                   \
+    "file\",\"exit_code\":1,\"status\":\"error\"}"
+
 static void what_is_no_plain_file_is_not_placed(void **state)
 {
     static const struct {
-        const char *path;
+        const char *path; /* NULL: a file of the right size */
         int flags;
     } cases[] = {
-        {"/", O_RDONLY},
-        {"/dev/null", O_RDONLY},
-        {"/proc/self/exe", O_PATH},
+        {"/", O_RDONLY}, {"/dev/null", O_RDONLY}, {NULL, O_PATH},
+        {NULL, O_RDWR},  {NULL, O_WRONLY},
     };
     size_t files = open_files();
 
     (void) state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fetch("aa1", "https://a.example/x");
-        download_fakes.file = open(cases[i].path, cases[i].flags | O_CLOEXEC);
+        download_fakes.file =
+            cases[i].path ? open(cases[i].path, cases[i].flags | O_CLOEXEC)
+                          : file_with(cases[i].flags);
+        assert_true(download_fakes.file >= 0);
         download_fakes_answer(i, OK);
-        ANSWERED("FetchFailed");
+        assert_string_equal(fake_answered(), NO_PLAIN_FILE);
         download_fakes_leave(i);
     }
     assert_int_equal(download_fakes.placed, 0);
     assert_int_equal(open_files(), files);
+}
+
+static void no_file_came(void **state)
+{
+    (void) state;
+    fetch("aa1", "https://a.example/x");
+    download_fakes_answer(0, OK);
+    assert_string_equal(fake_answered(), NO_PLAIN_FILE);
+    assert_int_equal(download_fakes.placed, 0);
+    download_fakes_leave(0);
+}
+
+static void destroying_twice_is_harmless(void **state)
+{
+    fetch_placements_t *none = fetch_placements_new(download_fakes.parts, NULL);
+
+    (void) state;
+    fetch_placements_destroy(&none);
+    assert_null(none);
+    fetch_placements_destroy(&none);
 }
 
 static void the_worker_says_the_files_size(void **state)
@@ -256,6 +294,8 @@ int main(void)
         FETCH_TEST(a_file_is_answered_when_it_is_in_the_workspace),
         FETCH_TEST(a_file_that_does_not_fit),
         FETCH_TEST(what_is_no_plain_file_is_not_placed),
+        FETCH_TEST(no_file_came),
+        FETCH_TEST(destroying_twice_is_harmless),
         FETCH_TEST(the_worker_says_the_files_size),
         FETCH_TEST(too_many_files_wait),
         FETCH_TEST(the_session_ends_while_the_file_is_copied),
