@@ -246,7 +246,7 @@ static void give_up(download_job_t *job, json_t *reply)
 }
 
 bool download_lane_give_up(download_lane_t *self, const char *session,
-                           unsigned number, json_t *reply)
+                           json_int_t number, json_t *reply)
 {
     for (download_job_t *job = self->first; job; job = job->next)
         if (job->number == number && job->asker

@@ -80,7 +80,7 @@ const download_job_t *download_lane_first(const download_lane_t *self);
  * which is taken, and ends its process. Returns false if the session has no
  * such job. */
 bool download_lane_give_up(download_lane_t *self, const char *session,
-                           unsigned number, json_t *reply);
+                           json_int_t number, json_t *reply);
 /* Gives up the jobs of a session that is gone. */
 void download_lane_on_gone(download_lane_t *self, const char *session);
 /* Gives up all jobs, because the gateway stops. */

@@ -347,11 +347,10 @@ static json_t *cancel(fetch_jobs_t *self, const char *session,
     json_auto_t *cancelled = download_answer_error(&fetch_kind, "Cancelled",
                                                    "the fetch was cancelled");
 
-    if (wanted > 0 && wanted <= UINT32_MAX
-        && (fetch_placements_give_up(self->placements, session, wanted,
-                                     json_incref(cancelled))
-            || download_lane_give_up(self->lane, session, (unsigned) wanted,
-                                     json_incref(cancelled))))
+    if (fetch_placements_give_up(self->placements, session, wanted,
+                                 json_incref(cancelled))
+        || download_lane_give_up(self->lane, session, wanted,
+                                 json_incref(cancelled)))
         return json_pack("{s:s}", "status", "ok");
     return download_answer_error(&fetch_kind, "Unknown",
                                  "session %s fetches nothing with that number "

@@ -217,13 +217,60 @@ static void a_fetch_is_cancelled(void **state)
     download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"cancel\"}");
     download_fakes_fetch(
         "{\"id\":\"aa1\",\"order\":\"cancel\",\"number\":4294967297}");
-    ANSWERED("FetchUnknown FetchUnknown FetchUnknown FetchUnknown");
+    download_fakes_fetch(
+        "{\"id\":\"aa1\",\"order\":\"cancel\",\"number\":-4294967295}");
+    ANSWERED("FetchUnknown FetchUnknown FetchUnknown FetchUnknown "
+             "FetchUnknown");
     download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"cancel\",\"number\":1}");
     ANSWERED("FetchCancelled ok");
     assert_non_null(strstr(deeds_take(), "stop https://a.example/x"));
     download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"cancel\",\"number\":1}");
     ANSWERED("FetchUnknown");
     download_fakes_leave(0);
+}
+
+/* Its worker is about to end. */
+static void a_cancelled_fetch_is_not_listed(void **state)
+{
+    (void) state;
+    fetch("aa1", "https://a.example/x");
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"cancel\",\"number\":1}");
+    (void) fake_answered();
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"list\"}");
+    assert_string_equal(fake_answered(),
+                        "0 {\"fetches\":[],\"status\":\"ok\"}");
+    download_fakes_leave(0);
+}
+
+/* The profiles share it. */
+static void the_cache_is_for_the_largest_file(void **state)
+{
+    static profile_t larger = {.fetch = {.max_bytes = 20}},
+                     smaller = {.fetch = {.max_bytes = 10}},
+                     outside = {.fetch = {.max_bytes = 30}};
+    static profile_t *profiles[] = {&fake_profile, &larger, &smaller, &outside};
+    options_t before = fake_options;
+
+    (void) state;
+    fake_options.profiles = profiles;
+    fake_options.profile_count = 3;
+    fetch("aa1", "https://a.example/x");
+    fake_options.profiles = before.profiles;
+    fake_options.profile_count = before.profile_count;
+    assert_int_equal(json_integer_value(json_object_get(
+                         download_fakes.workers[0].job, "cache_bytes")),
+                     4 * 20);
+    download_fakes_finish(0);
+}
+
+static void destroying_twice_is_harmless(void **state)
+{
+    fetch_jobs_t *none = fetch_jobs_new(download_fakes.parts, "/packages");
+
+    (void) state;
+    fetch_jobs_destroy(&none);
+    assert_null(none);
+    fetch_jobs_destroy(&none);
 }
 
 static void the_session_ends(void **state)
@@ -476,6 +523,9 @@ int main(void)
         FETCH_TEST(too_many_of_a_session_wait),
         FETCH_TEST(fetches_are_listed),
         FETCH_TEST(a_fetch_is_cancelled),
+        FETCH_TEST(a_cancelled_fetch_is_not_listed),
+        FETCH_TEST(the_cache_is_for_the_largest_file),
+        FETCH_TEST(destroying_twice_is_harmless),
         FETCH_TEST(the_session_ends),
         FETCH_TEST(secrets_of_urls_are_not_recorded),
         FETCH_TEST(the_gateway_stops),
