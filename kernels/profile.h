@@ -51,6 +51,8 @@ typedef struct {
                             and the hosts, or NULL */
     int requires_hashes; /* nothing comes without a hash */
     int is_offline;      /* they come from the cache alone */
+    int has_start_files; /* files may come that Python runs at its start */
+    int has_shadows;     /* modules may come that hide the profile's */
     uint64_t max_bytes;  /* of one session's packages, unpacked */
     uint64_t max_files;  /* of one session's packages */
     int serves_cells;    /* code in a cell may ask for packages */

@@ -243,6 +243,10 @@ static void encode(const zygote_launch_t *launch, buffer_t *out)
                                     launch->packages_lists);
     if (launch->packages && !launch->asks_for_packages)
         zygote_request_add_variable(out, "HEARTH_PACKAGES_CELLS", "no");
+    if (launch->packages && launch->runs_start_files)
+        zygote_request_add_variable(out, "HEARTH_PACKAGES_PTH", "yes");
+    if (launch->packages && launch->has_shadows)
+        zygote_request_add_variable(out, "HEARTH_PACKAGES_SHADOW", "yes");
     if (launch->asks_for_files)
         zygote_request_add_variable(out, "HEARTH_FETCH", "cells");
 }

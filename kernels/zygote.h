@@ -30,7 +30,9 @@ typedef struct {
     const char *packages_lists; /* borrowed; of permitted packages, as JSON;
                                    NULL: there are none to be shown */
     bool asks_for_packages;     /* code in it may */
-    bool asks_for_files; /* code in it may have the gateway fetch files */
+    bool runs_start_files; /* of its packages: .pth files and sitecustomize */
+    bool has_shadows;      /* its packages are found before the profile's */
+    bool asks_for_files;   /* code in it may have the gateway fetch files */
     int workspace_fd, link_fd, init_fd, status_fd; /* borrowed */
     cgroup_mode_t cgroup_mode;
     int cgroup_fds[CGROUP_HIERARCHIES]; /* borrowed; cgroup_entries */

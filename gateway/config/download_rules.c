@@ -133,6 +133,8 @@ bool download_rules_fit_kernel(const profile_t *profile,
            && rules.has_packages == usual.has_packages
            && rules.has_fetch == usual.has_fetch
            && rules.packages.serves_cells == usual.packages.serves_cells
+           && rules.packages.has_start_files == usual.packages.has_start_files
+           && rules.packages.has_shadows == usual.packages.has_shadows
            && rules.fetch.serves_cells == usual.fetch.serves_cells;
 }
 

@@ -33,6 +33,8 @@ static const struct {
     {"packages/cooldown", WAY_MORE},
     {"packages/require_hashes", WAY_MORE},
     {"packages/offline", WAY_MORE},
+    {"packages/pth", WAY_LESS},
+    {"packages/shadow", WAY_LESS},
     {"packages/max_bytes", WAY_LESS},
     {"packages/max_files", WAY_LESS},
     {"packages/cells", WAY_LESS},

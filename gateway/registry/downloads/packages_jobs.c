@@ -150,14 +150,16 @@ static json_t *describe_cache(const profile_packages_t *of_profile)
                      (json_int_t) (CACHE_FACTOR * of_profile->max_files));
 }
 
-/* Returns the members of a job by which versions are judged. */
+/* Returns the members of a job by which versions and files are judged. */
 static json_t *describe_judging(const profile_packages_t *packages)
 {
     const char *advisories = packages->advisories;
 
     return json_pack(
-        "{s:s,s:b,s:b}", "advisories", advisories ? advisories : "", "offline",
-        packages->is_offline, "require_hashes", packages->requires_hashes);
+        "{s:s,s:b,s:b,s:b,s:b}", "advisories", advisories ? advisories : "",
+        "offline", packages->is_offline, "require_hashes",
+        packages->requires_hashes, "pth", packages->has_start_files, "shadow",
+        packages->has_shadows);
 }
 
 json_t *packages_jobs_describe(const registry_parts_t *parts,

@@ -77,6 +77,8 @@ static zygote_launch_t describe_launch(const launch_request_needs_t *self,
         .packages = packages,
         .packages_lists = packages_lists,
         .asks_for_packages = rules->packages.serves_cells,
+        .runs_start_files = rules->packages.has_start_files,
+        .has_shadows = rules->packages.has_shadows,
         .asks_for_files = rules->has_fetch && rules->fetch.serves_cells,
         .orphan_seconds = (unsigned) (self->options->orphan_timeout_ms / 1000),
     };

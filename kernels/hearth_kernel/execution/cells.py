@@ -141,6 +141,8 @@ class Cells:
         rest = None
         try:
             self.interrupts.are_open = True
+            if not self.interrupts.is_rehearsing:
+                added.enter()
             rest = self.start(content)
             self.interrupts.are_open = rest is not None
         except BaseException as error:

@@ -14,16 +14,20 @@ import sys
 from collections.abc import Iterable
 from typing import Optional
 
-from hearth_kernel.packages import outdated
+from hearth_kernel.packages import outdated, start_files
 from hearth_kernel.packages.names import matches, normalise
 
 VARIABLE = "HEARTH_PACKAGES"
 LISTS_VARIABLE = "HEARTH_PACKAGES_LISTS"  # JSON; missing: no list is known
 CELLS_VARIABLE = "HEARTH_PACKAGES_CELLS"  # "no": only clients add packages
+PTH_VARIABLE = "HEARTH_PACKAGES_PTH"  # "yes": what runs at the start does
+SHADOW_VARIABLE = "HEARTH_PACKAGES_SHADOW"  # "yes": they are found first
 _SHOWN_MAX = 300  # characters of a list in a sentence
 
 _folder = ""  # "": the profile has no packages
 _is_for_cells = True
+_runs_start_files = False
+_shadows = False  # they are to be found before the profile's
 # Each has "allow" or "deny", the setting, and its names.
 _lists: list[tuple[str, str, list[str]]] = []
 _seen: Optional[str] = None  # where the link led; None: there was none
@@ -36,10 +40,11 @@ def _target() -> Optional[str]:
         return None
 
 
-def _append(name: str, path: str) -> None:
+def _add(name: str, path: str, is_first: bool) -> None:
     """To a list of places in the environment, which programs inherit."""
     before = os.environ.get(name)
-    os.environ[name] = before + os.pathsep + path if before else path
+    places = [before, path] if before else [path]
+    os.environ[name] = os.pathsep.join(places[::-1] if is_first else places)
 
 
 def begin() -> None:
@@ -47,16 +52,18 @@ def begin() -> None:
 
     Before the link begins, whose programs beside the kernel have the
     environment of that moment. Programs find these packages first, so none may
-    have a name that the profile has.
+    have a name that the profile has, unless the operator permits it.
     """
-    global _folder, _is_for_cells, _lists
+    global _folder, _is_for_cells, _lists, _runs_start_files, _shadows
     _folder = os.environ.get(VARIABLE, "")
     _is_for_cells = os.environ.get(CELLS_VARIABLE) != "no"
     _lists = json.loads(os.environ.get(LISTS_VARIABLE, "[]"))
     if not _folder:
         return
-    _append("PYTHONPATH", _folder)
-    _append("PATH", os.path.join(_folder, "bin"))
+    _runs_start_files = os.environ.get(PTH_VARIABLE) == "yes"
+    _shadows = os.environ.get(SHADOW_VARIABLE) == "yes"
+    _add("PYTHONPATH", _folder, _shadows)
+    _add("PATH", os.path.join(_folder, "bin"), False)
 
 
 def add_place() -> None:
@@ -66,6 +73,22 @@ def add_place() -> None:
     """
     if _folder:
         sys.path.append(_folder)
+
+
+def enter() -> None:
+    """Do in a cell of the session's what the operator permits its packages.
+
+    No sooner: what the kernel imports for its start is the profile's, so it can
+    start whatever the packages have.
+    """
+    global _shadows
+    if _shadows:
+        _shadows = False
+        while _folder in sys.path:
+            sys.path.remove(_folder)
+        sys.path.insert(int(sys.path[:1] == [""]), _folder)
+    if _runs_start_files:
+        start_files.run(_folder, _seen)
 
 
 def folder() -> str:

@@ -180,6 +180,7 @@ def _install(asked: Asked, say: str) -> None:
     names = pipwords.names(asked, say)
     reply = _ask("add", names, say)
     added.look()
+    added.enter()
     if asked.is_silent:
         return
     lines = list(_changes(reply)) or [
@@ -193,6 +194,7 @@ def _install(asked: Asked, say: str) -> None:
 def _uninstall(asked: Asked, say: str) -> None:
     reply = _ask("remove", pipwords.names(asked, say), say)
     added.look()
+    added.enter()
     if asked.is_silent:
         return
     lines = list(_changes(reply)) or [

@@ -12,11 +12,13 @@ def folder(tmp_path):
     return tmp_path / "session"
 
 
-def begin(kernel, folder):
+def begin(kernel, folder, *permitted):
     """As a launch does it: the link leads nowhere yet."""
     folder.mkdir()
     events = kernel.run(
         "import os\n"
+        f"for name in {permitted}:\n"
+        "    os.environ['HEARTH_PACKAGES_' + name] = 'yes'\n"
         "from hearth_kernel.packages import added\n"
         f"os.environ['HEARTH_PACKAGES'] = {str(folder / 'current')!r}\n"
         "added.begin()\n"
@@ -111,6 +113,85 @@ def test_programs_have_them_too(kernel, folder):
         "    text=True).stdout)"
     )
     assert text(shell).strip() == f"from {folder}/current/bin/added-tool"
+
+
+def test_a_pth_file_runs_once_in_a_cell(kernel, folder):
+    """Its output is the cell's. An error leaves out the rest of it."""
+    begin(kernel, folder, "PTH")
+    show(folder, "1")
+    (folder / "1" / "below").mkdir()
+    (folder / "1" / "below" / "deeper.py").write_text("")
+    (folder / "1" / "a.pth").write_text(
+        "# a remark\nbelow\nnothing\nimport sys; print('a ran')\n"
+    )
+    bad = "import sys; print('b ran')\nimport sys; 1 / 0\nimport sys; print(9)"
+    (folder / "1" / "b.pth").write_text(bad)
+    (folder / "1" / ".c.pth").write_text("import sys; print('c ran')\n")
+    assert text(kernel.run("import deeper; print('cell')")).splitlines() == [
+        "a ran",
+        "b ran",
+        "cell",
+    ]
+    assert text(kernel.run("print('cell')")) == "cell\n"
+    # Another generation with the same file, and with another one.
+    show(folder, "2")
+    (folder / "2" / "a.pth").write_bytes((folder / "1/a.pth").read_bytes())
+    assert text(kernel.run("print('cell')")) == "cell\n"
+    show(folder, "3")
+    (folder / "3" / "a.pth").write_text("import sys; print('new a ran')\n")
+    assert text(kernel.run("print('cell')")) == "new a ran\ncell\n"
+
+
+def test_an_interrupt_ends_a_pth_file_and_its_cell(kernel, folder):
+    """It does not run again."""
+    begin(kernel, folder, "PTH")
+    show(folder, "1", "added_one")
+    (folder / "1" / "a.pth").write_text(
+        "import signal; signal.raise_signal(signal.SIGINT)\n"
+    )
+    (folder / "1" / "b.pth").write_text("import sys; print('b ran')\n")
+    assert outcome(kernel, "ran = True") == "KeyboardInterrupt"
+    assert text(kernel.run("print('ran' in globals())")) == "b ran\nFalse\n"
+    assert outcome(kernel, "import added_one") == "ok"
+
+
+def test_a_customize_module_is_imported_once(kernel, folder):
+    """The profile's Python may have one of that name."""
+    begin(kernel, folder, "PTH", "SHADOW")
+    kernel.run("import sys; sys.modules.pop('sitecustomize', None)")
+    show(folder, "1")
+    (folder / "1" / "sitecustomize.py").write_text("print('site ran')\n")
+    (folder / "1" / "usercustomize.py").write_text("print(9); 1 / 0\n")
+    assert text(kernel.run("print('cell')")) == "site ran\n9\ncell\n"
+    assert text(kernel.run("print('cell')")) == "cell\n"
+
+
+def test_nothing_runs_that_is_not_permitted(kernel, folder):
+    begin(kernel, folder, "SHADOW")
+    kernel.run("import sys; sys.modules.pop('sitecustomize', None)")
+    show(folder, "1")
+    for name in ("a.pth", "sitecustomize.py"):
+        (folder / "1" / name).write_text("import sys; print('ran')\n")
+    assert text(kernel.run("print('cell')")) == "cell\n"
+
+
+def test_what_may_hide_the_profile_is_found_first(kernel, folder):
+    """In programs, too. What is imported already stays."""
+    begin(kernel, folder, "SHADOW")
+    show(folder, "1", "this", "json", "colorsys")
+    assert outcome(kernel, "import this, json") == "ok"
+    assert kernel.value("this.generation") == "'1'"
+    assert kernel.value("hasattr(json, 'generation')") == "False"
+    python = kernel.run(
+        "import subprocess, sys\n"
+        "print(subprocess.run([sys.executable, '-c',\n"
+        "    'import colorsys; print(colorsys.generation)'],\n"
+        "    capture_output=True, text=True).stdout)"
+    )
+    assert text(python).strip() == "1"
+    # A module of the session's own still comes before.
+    assert kernel.value("sys.path[0]") == "''"
+    assert kernel.value("sys.path[1]") == repr(str(folder / "current"))
 
 
 def test_without_packages_nothing_changes(kernel):

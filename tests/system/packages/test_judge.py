@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
@@ -152,6 +153,42 @@ def test_refuses_a_module_that_is_there(tmp_path: Path, name: str) -> None:
         (tmp_path / name / "__init__.py").touch()
     with pytest.raises(Refused, match="one of that name already"):
         judge(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [("x.pth", "pth"), ("usercustomize.py", "pth"), ("json.py", "shadow")],
+)
+def test_a_switch_lets_it_through(
+    tmp_path: Path, name: str, setting: str
+) -> None:
+    """It is for sessions, whose own rules count, and for no profile."""
+    (tmp_path / name).touch()
+    on = {setting: True}
+    said = f"the operator can permit it by profile/p/packages/{setting} = yes"
+    assert said in refused(tmp_path, JOB)
+    assert judge(tmp_path, replace(JOB, **on)).count == 1
+    other = "shadow" if setting == "pth" else "pth"
+    assert said in refused(tmp_path, replace(JOB, **{other: True}))
+    own = replace(JOB, own_texts={setting: "no"})
+    said = f"this session was created with packages/{setting} = no"
+    assert said in refused(tmp_path, own)
+    of_profile = replace(JOB, order="profile", **on)
+    said = "such a package can only be in the profile's Python"
+    assert said in refused(tmp_path, of_profile)
+
+
+@pytest.mark.parametrize("name", ["hearth", "hearth_kernel"])
+def test_no_switch_is_for_hearths_own_names(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.py").touch()
+    said = refused(tmp_path, replace(JOB, pth=True, shadow=True))
+    assert said.endswith("the profile's Python has one of that name already")
+
+
+def refused(folder: Path, job: Job) -> str:
+    with pytest.raises(Refused) as error:
+        judge(folder, job)
+    return error.value.text
 
 
 def test_lets_namespace_packages_share_a_name(

@@ -54,6 +54,8 @@ static void each_way_has_one_form(void **state)
         {"packages/require_hashes", "true", "true"},
         {"packages/offline", "true", "true"},
         {"packages/cells", "\"no\"", "false"},
+        {"packages/pth", "false", "false"},
+        {"packages/shadow", "\"no\"", "false"},
         {"fetch/allow", "[]", "[]"},
         {"fetch/submodules", "false", "false"},
     };
@@ -110,6 +112,8 @@ static void what_permits_more_is_refused(void **state)
         {"packages/cooldown", "\"6d\"", "is less than the 7d"},
         {"packages/cooldown", "0", "can only have more"},
         {"fetch/submodules", "true", "is looser than the no"},
+        {"packages/pth", "true", "is looser than the no"},
+        {"packages/shadow", "\"yes\"", "is looser than the no"},
     };
 
     (void) state;

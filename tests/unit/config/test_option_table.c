@@ -40,6 +40,10 @@ static void the_table_has_the_defaults(void **state)
     assert_int_equal(profile->packages.requires_hashes,
                      other->packages.requires_hashes);
     assert_int_equal(profile->packages.is_offline, other->packages.is_offline);
+    assert_int_equal(profile->packages.has_start_files,
+                     other->packages.has_start_files);
+    assert_int_equal(profile->packages.has_shadows,
+                     other->packages.has_shadows);
     assert_int_equal(profile->packages.serves_cells,
                      other->packages.serves_cells);
     assert_null(other->packages.index);

@@ -478,6 +478,8 @@ static void values_are_written_as_they_are_read(void **state)
         {"profile/python3/packages/credentials", "/srv/netrc", NULL},
         {"profile/python3/packages/require_hashes", "yes", NULL},
         {"profile/python3/packages/offline", "yes", NULL},
+        {"profile/python3/packages/pth", "yes", NULL},
+        {"profile/python3/packages/shadow", "yes", NULL},
         {"profile/python3/packages/cooldown", "0", "0"},
         {"fetch/dir", "/srv/fetch", NULL},
         {"fetch/ca_file", "/srv/ca.pem", NULL},

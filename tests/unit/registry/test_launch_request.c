@@ -209,6 +209,8 @@ static void a_launch_has_sockets_and_a_group(void **state)
     assert_null(rig.launch.packages);
     assert_null(rig.launch.packages_lists);
     assert_false(rig.launch.asks_for_packages);
+    assert_false(rig.launch.runs_start_files);
+    assert_false(rig.launch.has_shadows);
     assert_false(rig.launch.asks_for_files);
 }
 
@@ -250,12 +252,16 @@ static void a_session_of_packages_says_where_they_are(void **state)
     (void) state;
     snprintf(entry.packages, sizeof entry.packages, "0123");
     entry.rules.packages.serves_cells = 1;
+    entry.rules.packages.has_start_files = 1;
+    entry.rules.packages.has_shadows = 1;
     entry.rules.packages.deny = deny;
     assert_int_equal(ask(&fault), 0);
     assert_string_equal(rig.command->launching.packages, packages_shown);
     assert_string_equal(packages, PROFILE_PACKAGES_PLACE "/0123/current");
     assert_non_null(strstr(packages_lists, "numpy"));
     assert_true(rig.launch.asks_for_packages);
+    assert_true(rig.launch.runs_start_files);
+    assert_true(rig.launch.has_shadows);
 }
 
 static void cells_may_fetch_if_the_session_may_and_they_may(void **state)

@@ -140,6 +140,7 @@ static void what_the_worker_gets(void **state)
                              .hosts = lists[2],
                              .advisories = advisories,
                              .is_offline = 1,
+                             .has_start_files = 1,
                              .requires_hashes = 1,
                              .cooldown_ms = 7000,
                              .max_bytes = 8,
@@ -164,8 +165,9 @@ static void what_the_worker_gets(void **state)
               "\"own_deny\": [\"torch\"], \"own_texts\": {\"cooldown\": "
               "\"1h\", \"max_files\": \"5\"}, "
               "\"profile\": "
-              "\"python3\", \"require_hashes\": true, \"session\": "
-              "\"/p/sessions/t-aa1\", \"uid\": 7, \"uv\": \"/uv\", "
+              "\"python3\", \"pth\": true, \"require_hashes\": true, "
+              "\"session\": \"/p/sessions/t-aa1\", "
+              "\"shadow\": false, \"uid\": 7, \"uv\": \"/uv\", "
               "\"without\": [], \"work\": \"/p/work\"}");
     download_fakes_finish(0);
     fake_options.packages.uv = NULL;

@@ -35,6 +35,8 @@ class Job(BaseJob):
     cooldown: int = 0  # seconds
     require_hashes: bool = False  # nothing comes without
     offline: bool = False  # the cache alone is asked
+    pth: bool = False  # files that Python runs at its start may come
+    shadow: bool = False  # modules that the profile's Python has may come
     max_files: int = 100_000
     # Bounds of what all jobs have added; 0: four times max_bytes, max_files.
     cache_bytes: int = 0

@@ -3,7 +3,7 @@
 Its files came from an index. Only plain files and folders are shown to a
 session, and only under names that mean the same to every program. A file is
 refused if Python would run it without an import, or if it replaces a module of
-the profile's.
+the profile's. An operator can permit both to sessions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Callable, Optional
 from hearth_downloads.core.faults import Refused, clean
 from hearth_downloads.packages.growth import too_many_bytes, too_many_files
 from hearth_downloads.packages.job import Job
-from hearth_downloads.packages.profile import Module
+from hearth_downloads.packages.profile import OWN, Module
 
 # The number of the rules here, in metadata.py and in needs.py: one more with
 # each rule that older packages may not meet. They are judged again (change.py).
@@ -50,8 +50,8 @@ def judge(
     """
     tally = Tally()
     for name in _judge_folder(job, folder, "", tally, check):
-        _judge_start(name)
-    _judge_modules(folder, "", (), find_module)
+        _judge_start(job, name)
+    _judge_modules(job, folder, "", (), find_module)
     return tally
 
 
@@ -137,22 +137,46 @@ def _judge_kind(about: os.stat_result, path: str) -> None:
         )
 
 
-def _judge_start(name: str) -> None:
+def _judge_start(job: Job, name: str) -> None:
     lower = name.lower()
+    if _is_permitted(job, "pth"):
+        return
     if lower.endswith(".pth"):
         raise Refused(
             f"a package has the file {show(name)}, by which Python would run "
-            "code at its start; such a package can only be in the profile's "
-            "Python"
+            f"code at its start; {_advise(job, 'pth')}"
         )
     if lower.startswith(_RUN_AT_START):
         raise Refused(
-            f"a package has {show(name)}, which Python would run at its start"
+            f"a package has {show(name)}, which Python would run at its start; "
+            f"{_advise(job, 'pth')}"
         )
 
 
+def _is_permitted(job: Job, setting: str) -> bool:
+    """Return true if the operator permits it.
+
+    Not for what all sessions of a profile have: a zygote, which is in no
+    sandbox, may import of that.
+    """
+    return bool(getattr(job, setting)) and job.order != "profile"
+
+
+def _advise(job: Job, setting: str) -> str:
+    """Say how what a switch refuses could come."""
+    if job.order == "profile":
+        return "such a package can only be in the profile's Python"
+    if setting in job.own_texts:
+        return job.own_rule(setting)
+    return f"the operator can permit it by {job.setting(setting)} = yes"
+
+
 def _judge_modules(
-    folder: int, package: str, inside: tuple[str, ...], find_module: FindModule
+    job: Job,
+    folder: int,
+    package: str,
+    inside: tuple[str, ...],
+    find_module: FindModule,
 ) -> None:
     """Refuse a module that the profile has, or that is in the way of its own.
 
@@ -165,18 +189,22 @@ def _judge_modules(
         module = _name_module(name, os.stat(name, dir_fd=folder).st_mode)
         if module is None:
             continue
+        is_own = not inside and module in OWN
+        if _is_permitted(job, "shadow") and not is_own:
+            continue
         found = find_module(module, inside)
         if found is None:
             continue
         if not found.folders or not _is_namespace(folder, name):
+            advice = "" if is_own else f"; {_advise(job, 'shadow')}"
             raise Refused(
                 f"a package has a module {show(package + module)}, and the "
-                "profile's Python has one of that name already"
+                f"profile's Python has one of that name already{advice}"
             )
         opened = os.open(name, _FOLDER, dir_fd=folder)
         try:
             _judge_modules(
-                opened, f"{package}{module}.", found.folders, find_module
+                job, opened, f"{package}{module}.", found.folders, find_module
             )
         finally:
             os.close(opened)
