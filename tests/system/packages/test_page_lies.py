@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import sys
 from typing import Any
 
 import pytest
 from depth import spread
-from fake_index import FakeIndex, make_metadata
+from fake_index import FakeIndex, make_metadata, make_wheel
 from worker import ALWAYS, Folder, refuse
 
 NO_PAGE = "the index's page of a is not as PEP 691 has it: "
@@ -193,3 +195,44 @@ def test_a_wheel_does_not_say_what_another_needs(
     index.add("b", "1", {"b.py": "", path: other})
     assert why in refuse(folder, "a").text
     check_nothing_is_left(folder)
+
+
+@pytest.mark.parametrize("end", [b"\r\r\n", b"\r\r", b"\n\n"])
+def test_metadata_that_programs_do_not_read_on_is_the_cause(
+    folder: Folder, index: FakeIndex, end: bytes
+) -> None:
+    """uv itself refuses a wheel if its name or version comes after that."""
+    index.add("b", "1")
+    lie = index.add("a", "1", requires=["b"])
+    text = lie.metadata.replace(b"\nRequires", end + b"Requires")
+    lie.content = make_wheel("a-1.dist-info", text, [], "py3-none-any")
+    lie.sha256 = hashlib.sha256(lie.content).hexdigest()
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesRefused"
+    assert refusal.text == (
+        "the METADATA in the wheel of a cannot be relied on: it says that it "
+        "needs b after an empty line, where programs do not read on; lines "
+        "that end in \\r\\r\\n have one after each"
+    )
+
+
+@pytest.mark.parametrize("is_more", [False, True])
+def test_wheels_of_a_version_may_differ_without_a_lie(
+    folder: Folder, index: FakeIndex, is_more: bool
+) -> None:
+    """uv resolves by the wheel that fits best, and a hash asks for another."""
+    tag = f"cp3{sys.version_info.minor}-none-any"
+    other = index.add("a", "1", requires=["b"] * is_more)
+    index.add("a", "1", requires=["b"] * (not is_more), tag=tag)
+    index.add("b", "1")
+    pinned = f"a==1 --hash=sha256:{other.sha256}"
+    text = refuse(folder, pinned).text
+    if not is_more:
+        assert text.startswith("a was resolved by metadata that needs b, and")
+        assert "its version has several files, which may differ" in text
+        folder.do("add", "a")
+        return
+    assert text.startswith("the wheel of a needs b, and the metadata that it")
+    assert text.endswith("may differ in that; ask for b, too")
+    folder.do("add", pinned, "b")
+    assert folder.read("b.py") == "VERSION = '1'\n"

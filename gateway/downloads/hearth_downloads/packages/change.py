@@ -364,7 +364,8 @@ class _Change:
 
     def _judge(self, path: str, account: Account) -> Content:
         # Count what the profile had then, though it may have it no more.
-        there = {pin.name for pin in parse(account.resolved)}
+        pins = parse(account.resolved)
+        there = {pin.name for pin in pins}
         folder = os.open(
             path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         )
@@ -378,6 +379,7 @@ class _Change:
                 folder,
                 account.packages,
                 there.union(self.installed),
+                {pin.name for pin in pins if len(pin.hashes) > 1},
                 self.gateway.check,
             )
             if self.job.order == "profile":

@@ -34,35 +34,72 @@ class _Needs:
 
     names: frozenset[str]
     always: frozenset[str]  # those without a condition
+    unread: frozenset[str]  # those after the end of its head
 
 
 def judge_needs(
     folder: int,
     packages: Iterable[Package],
     there: Collection[str],
+    several: Collection[str],
     check: Callable[[], None],
 ) -> None:
     """Refuse wheels that need more or less than was resolved for them.
 
     The folder has only what `judge_metadata` has permitted. `there` has the
-    names that were resolved, and those that need no wheel. `check` is called
-    for each one and may raise.
+    names that were resolved, and those that need no wheel; `several` those of
+    which the index has more files of the version. `check` is called for each
+    one and may raise.
     """
     found = _read_all(folder, check)
     for one in packages:
         needs = found.get(one.name)
         hidden = sorted(needs.always.difference(there)) if needs else []
         if hidden:
-            raise Refused(
-                f"the wheel of {one.name} needs {clean(hidden[0], 100)}, and "
-                "the index's metadata of it does not say so"
-            )
+            raise _refuse_hidden(one.name, hidden[0], one.name in several)
         for above in one.via:
             if above in found and one.name not in found[above].names:
-                raise Refused(
-                    f"the index says that {above} needs {one.name}, and the "
-                    f"wheel of {above} does not need it"
+                raise _refuse_added(
+                    above, one.name, found[above], above in several
                 )
+
+
+def _refuse_hidden(name: str, needed: str, is_of_several: bool) -> Refused:
+    """Return the fault of a wheel that needs more.
+
+    uv takes the metadata of one file for all files of its version. So that of
+    another one need be no lie of the index.
+    """
+    start = f"the wheel of {name} needs {clean(needed, 100)}, and "
+    if not is_of_several:
+        return Refused(f"{start}the index's metadata of it does not say so")
+    return Refused(
+        f"{start}the metadata that it was resolved by does not say so: its "
+        "version has several files, which may differ in that; ask for "
+        f"{clean(needed, 100)}, too"
+    )
+
+
+def _refuse_added(
+    above: str, name: str, needs: _Needs, is_of_several: bool
+) -> Refused:
+    """Return the fault of a wheel that needs less."""
+    if name in needs.unread:
+        return Refused(
+            f"the METADATA in the wheel of {above} cannot be relied on: it "
+            f"says that it needs {name} after an empty line, where programs "
+            "do not read on; lines that end in \\r\\r\\n have one after each"
+        )
+    if not is_of_several:
+        return Refused(
+            f"the index says that {above} needs {name}, and the wheel of "
+            f"{above} does not need it"
+        )
+    return Refused(
+        f"{above} was resolved by metadata that needs {name}, and its wheel "
+        "does not need it: its version has several files, which may differ in "
+        "that; ask for another version"
+    )
 
 
 def _read_all(folder: int, check: Callable[[], None]) -> dict[str, _Needs]:
@@ -81,12 +118,21 @@ def _read_all(folder: int, check: Callable[[], None]) -> dict[str, _Needs]:
 
 
 def _read(text: str) -> _Needs:
-    names, always = set(), set()
-    head = _HEAD_END.split(text.lstrip("\r\n"), 1)[0]
+    head, *rest = _HEAD_END.split(text.lstrip("\r\n"))
+    needs = _find_needs(head)
+    names = frozenset(name for name, _ in needs)
+    return _Needs(
+        names,
+        frozenset(name for name, value in needs if ";" not in value),
+        frozenset(name for one in rest for name, _ in _find_needs(one)) - names,
+    )
+
+
+def _find_needs(head: str) -> list[tuple[str, str]]:
+    """Return each name that the head needs, with the whole requirement."""
+    found = []
     for field, value in read_fields(_FOLDED.sub(" ", head), _FIELDS):
         start = _NAME.match(value)
         if field == "requires-dist" and start:
-            names.add(normalise(start[0]))
-            if ";" not in value:
-                always.add(normalise(start[0]))
-    return _Needs(frozenset(names), frozenset(always))
+            found.append((normalise(start[0]), value))
+    return found
