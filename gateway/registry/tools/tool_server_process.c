@@ -75,7 +75,8 @@ static char **list_environment(const tool_server_t *server, char *folder)
     return all;
 }
 
-/* Starts hearth with these words. `order` is its descriptor 3; -1: none. */
+/* Starts hearth with these words. It has `description` as its descriptor 3;
+ * -1: none. */
 static int spawn(const char *const *words, char **environment, int description,
                  pid_t *ret_pid, fault_t *fault)
 {

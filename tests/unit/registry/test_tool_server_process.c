@@ -281,6 +281,26 @@ static void descriptor_0_may_watch_a_server(void **state)
     }
 }
 
+static void descriptor_0_may_be_the_description(void **state)
+{
+    static char keys[] = "{\"url\": \"https://x/?key=1\"}";
+    tool_server_t remote = {
+        .name = name, .description = keys, .environment = none};
+    int spare = dup(STDIN_FILENO), r;
+    pid_t pid;
+    fault_t fault;
+
+    (void) state;
+    close(STDIN_FILENO);
+    r = start(&remote, &pid, &fault);
+    if (spare >= 0) {
+        assert_int_equal(dup2(spare, STDIN_FILENO), STDIN_FILENO);
+        close(spare);
+    }
+    assert_int_equal(r, 0);
+    assert_string_equal(description, keys);
+}
+
 static void a_signal_does_not_end_the_waiting(void **state)
 {
     (void) state;
@@ -311,6 +331,7 @@ int main(void)
         TEST(a_server_that_does_not_end_is_killed),
         TEST(a_server_that_cannot_be_watched_is_killed),
         TEST(descriptor_0_may_watch_a_server),
+        TEST(descriptor_0_may_be_the_description),
         TEST(a_signal_does_not_end_the_waiting),
         TEST(a_process_that_was_reaped_is_not_awaited),
     };
