@@ -22,6 +22,7 @@ LONG = (
     "tests/sandbox/test_launch_faults.py",
     "tests/system/packages/test_worker_taken_over.py",
     "tests/system/packages/test_worker.py",
+    "tests/system/packages/test_worker_removes.py",
     "tests/system/packages/test_worker_lies.py",
     "tests/system/test_preinstall_made.py",
     "tests/system/test_preinstall.py",

@@ -266,3 +266,8 @@ def size(folder: Path) -> int:
             except FileNotFoundError:
                 pass
     return total
+
+
+def names(answer: dict[str, Any]) -> dict[str, str]:
+    """Return the packages of an answer, and their versions."""
+    return {one["name"]: one["version"] for one in answer["packages"]}
