@@ -60,13 +60,13 @@ from hearth.errors import (
     ToolsRemoved,
     WorkspaceFull,
 )
+from hearth.process_values import Finished, ProcessInfo, ProcessOutput
 from hearth.values import (
     CellError,
     Changes,
     ClonedRepository,
     FetchedFile,
     FileInfo,
-    Finished,
     Kept,
     Lost,
     ModelImage,
@@ -74,8 +74,6 @@ from hearth.values import (
     Output,
     Package,
     PackagesChanged,
-    ProcessInfo,
-    ProcessOutput,
     Result,
     SessionInfo,
     State,

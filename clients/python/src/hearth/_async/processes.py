@@ -9,7 +9,7 @@ from typing import Any, Optional, Union
 from hearth._answers import json_of, sentence_of
 from hearth._async.link import AsyncSessionLink
 from hearth.errors import ProcessEnded
-from hearth.values import (
+from hearth.process_values import (
     Finished,
     ProcessInfo,
     ProcessOutput,

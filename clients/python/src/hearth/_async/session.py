@@ -19,7 +19,8 @@ from hearth._async.run import AsyncRun
 from hearth._async.tools import AsyncTools
 from hearth._async.transport import AsyncTransport
 from hearth.errors import BadRequest, KeyConflict, OutputUnknown
-from hearth.values import Finished, Output, Result, SessionInfo, session_info
+from hearth.process_values import Finished
+from hearth.values import Output, Result, SessionInfo, session_info
 
 
 class AsyncSession(AsyncSessionLink):

@@ -10,7 +10,7 @@ from typing import Any, Optional, Union
 from hearth._answers import json_of, sentence_of
 from hearth._sync.link import SessionLink
 from hearth.errors import ProcessEnded
-from hearth.values import (
+from hearth.process_values import (
     Finished,
     ProcessInfo,
     ProcessOutput,

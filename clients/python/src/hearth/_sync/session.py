@@ -20,7 +20,8 @@ from hearth._sync.run import Run
 from hearth._sync.tools import Tools
 from hearth._sync.transport import Transport
 from hearth.errors import BadRequest, KeyConflict, OutputUnknown
-from hearth.values import Finished, Output, Result, SessionInfo, session_info
+from hearth.process_values import Finished
+from hearth.values import Output, Result, SessionInfo, session_info
 
 
 class Session(SessionLink):
