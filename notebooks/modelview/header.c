@@ -138,7 +138,7 @@ static void write_gone(buffer_t *out, const json_t *names, size_t more)
     buffer_text(out, count == 1 ? "; variable" : "; variables");
     for (size_t i = 0; i < listed && i < LOST_MAX; i++) {
         const char *name = json_string_value(json_array_get(names, i));
-        buffer_text(out, i ? ", " : " ");
+        buffer_text(out, " ");
         write_name(out, name ? name : "");
     }
     if (listed > LOST_MAX)

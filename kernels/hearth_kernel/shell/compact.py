@@ -52,13 +52,21 @@ def _join(first: list[str], last: list[str]) -> str:
     return "\t".join([*first, "…", *last] if last else first)
 
 
-def _row(cells: list[list[Any]], index: Any, at: int, split: int) -> str:
-    texts = [_write(column[at]) for column in cells]
-    return _join([_write(index), *texts[:split]], texts[split:])
+def _is_default(index: Any) -> bool:
+    """Return True if an index has only the numbers of the rows, from 0."""
+    return (
+        type(index).__name__ == "RangeIndex"
+        and index.name is None
+        and index.start == 0
+        and index.step == 1
+    )
 
 
 def write_frame(frame: Any) -> str:
-    """Shape, columns with their types, the first rows and the last ones."""
+    """Write its shape, columns with their types, first rows and last ones.
+
+    An index that only counts the rows is left out: its column has no news.
+    """
     height, width = frame.shape
     left, right = _choose(width, _LEFT, _RIGHT)
     top, bottom = _choose(height, _HEAD, _TAIL)
@@ -67,18 +75,22 @@ def write_frame(frame: Any) -> str:
         for at in left + right
     ]
     rows = top + bottom
-    cells = [frame.iloc[rows, at].tolist() for at in left + right]
-    index = frame.index[rows].tolist()
+    columns = [frame.iloc[rows, at].tolist() for at in left + right]
     split = len(left)
-    title = _write(frame.index.name) if frame.index.name is not None else ""
+    if not _is_default(frame.index) or not width:
+        title = frame.index.name
+        names.insert(0, "" if title is None else _write(title))
+        columns.insert(0, frame.index[rows].tolist())
+        split += 1
     lines = [
         f"DataFrame {height} × {width}",  # noqa: RUF001
-        _join([title, *names[:split]], names[split:]),
+        _join(names[:split], names[split:]),
     ]
     for at in range(len(rows)):
         if bottom and at == len(top):
             lines.append("…")
-        lines.append(_row(cells, index[at], at, split))
+        texts = [_write(column[at]) for column in columns]
+        lines.append(_join(texts[:split], texts[split:]))
     return "\n".join(lines)
 
 
@@ -88,12 +100,13 @@ def write_series(series: Any) -> str:
     rows = top + bottom
     name = "" if series.name is None else f" {_write(series.name)}"
     lines = [f"Series{name} {len(series)} {series.dtype}"]
-    values = series.iloc[rows].tolist()
-    index = series.index[rows].tolist()
+    columns = [series.iloc[rows].tolist()]
+    if not _is_default(series.index):
+        columns.insert(0, series.index[rows].tolist())
     for at in range(len(rows)):
         if bottom and at == len(top):
             lines.append("…")
-        lines.append(f"{_write(index[at])}\t{_write(values[at])}")
+        lines.append("\t".join(_write(column[at]) for column in columns))
     return "\n".join(lines)
 
 

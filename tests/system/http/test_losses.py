@@ -21,7 +21,7 @@ from web import Web
 
 LOSS = re.compile(
     r" · STATE LOST: kernel ended \d\d:\d\d:\d\dZ \(restarted on request\)"
-    r"; variables df, model gone; files kept$"
+    r"; variables df model gone; files kept$"
 )
 
 

@@ -178,7 +178,7 @@ def test_a_loss_is_reported_in_the_first_view_after_it(kernel: Kernel) -> None:
     first = ended(kernel.web, location).json["view"]
     assert re.search(
         r" · STATE LOST: kernel ended \d\d:\d\d:\d\dZ \(restarted on request\)"
-        r"; variables df, model gone; files kept$",
+        r"; variables df model gone; files kept$",
         lines(first)[0],
     ), first
     at = first["state"].pop("at")
@@ -308,21 +308,30 @@ def test_a_table_is_compact_on_request(kernel: Kernel) -> None:
     shown = view(kernel, FRAME + "frame")
     assert lines(shown)[1:] == [
         "DataFrame 10000 \u00d7 3",
-        "\ta:int64\tb:float64\tc:str",
-        *(f"{row}\t{row}\t1.23457\tx y" for row in range(5)),
+        "a:int64\tb:float64\tc:str",
+        *(f"{row}\t1.23457\tx y" for row in range(5)),
         "…",
-        *(f"{row}\t{row}\t1.23457\tx y" for row in (9998, 9999)),
+        *(f"{row}\t1.23457\tx y" for row in (9998, 9999)),
     ]
-    series = view(kernel, "frame.b[:3]")
-    assert lines(series)[1:] == [
-        "Series b 3 float64",
-        *(f"{row}\t1.23457" for row in range(3)),
-    ]
+    series = view(kernel, "frame.a[:3]")
+    assert lines(series)[1:] == ["Series a 3 int64", "0", "1", "2"]
     plain = kernel.web.post(
         f"/api/kernels/{kernel.id}/execute", {"code": "frame"}
     ).headers["Location"]
     (table,) = outputs(kernel, plain)
     assert set(table["data"]) == {"text/plain", "text/html"}
+
+
+def test_an_index_is_left_out_only_if_it_counts_all_rows(
+    kernel: Kernel,
+) -> None:
+    part = view(kernel, FRAME + "frame[['a']][2:4]")
+    assert lines(part)[2:] == ["\ta:int64", "2\t2", "3\t3"]
+    assert lines(view(kernel, "frame.b[2:3]"))[2:] == ["2\t1.23457"]
+    named = view(kernel, "frame[['a']][:1].rename_axis('key')")
+    assert lines(named)[2:] == ["key\ta:int64", "0\t0"]
+    empty = view(kernel, "frame[[]][:2]")
+    assert lines(empty)[1:] == ["DataFrame 2 \u00d7 0", "", "0", "1"]
 
 
 def test_odd_tables_have_a_form(kernel: Kernel) -> None:

@@ -64,7 +64,7 @@ static void reports_a_loss_with_cause_and_names(void **state)
     assert_string_equal(
         view_sample_make(&sample),
         "[3] ok 41 ms · session 7f3c · STATE LOST: kernel ended 02:02:07Z "
-        "(memory limit 512M reached in cell 6); variables df, model, X_train "
+        "(memory limit 512M reached in cell 6); variables df model X_train "
         "gone; files kept");
     sample.cell.status = MODELVIEW_LOST;
     sample.reply =
@@ -73,7 +73,7 @@ static void reports_a_loss_with_cause_and_names(void **state)
     assert_string_equal(
         view_sample_make(&sample),
         "[3] STATE LOST 41 ms · session 7f3c · kernel ended 02:02:07Z (memory "
-        "limit 512M reached in cell 6); variables df, model, X_train gone; "
+        "limit 512M reached in cell 6); variables df model X_train gone; "
         "files kept");
     assert_true(sample.view.is_error);
 }
