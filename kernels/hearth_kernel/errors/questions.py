@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from IPython.core import error as ipython_error
 
 _IPYKERNEL = (
@@ -21,7 +23,8 @@ _RECORDED = (
 )
 _ELSEWHERE = (
     "Only the running cell can ask, in the session's own process: neither a "
-    "thread or callback of an earlier cell, nor a process that was forked."
+    "thread or callback of an earlier cell, nor a process that was forked. "
+    "Ask in the cell, and pass the answer on."
 )
 
 
@@ -39,8 +42,13 @@ def refusal(
 ) -> StdinNotImplementedError:
     """Return what is raised."""
     if not is_in_cell:
-        return StdinNotImplementedError(_IPYKERNEL, _ELSEWHERE)
-    if password:
+        text, advice = _IPYKERNEL, _ELSEWHERE
+    elif password:
         text = _IPYKERNEL if allow_secrets else _NOT_ASKED
-        return StdinNotImplementedError(text, _RECORDED)
-    return StdinNotImplementedError(_IPYKERNEL, _NO_ANSWER)
+        advice = _RECORDED
+    else:
+        text, advice = _IPYKERNEL, _NO_ANSWER
+    if is_in_cell and threading.current_thread() is threading.main_thread():
+        return StdinNotImplementedError(text, advice)
+    # Python itself writes this traceback, which has no place for advice.
+    return StdinNotImplementedError(f"{text} {advice}", "")

@@ -17,6 +17,10 @@ from hearth_kernel.shell import policy
 
 T = TypeVar("T")
 
+# No client types what a command reads, so its input ends at once, and that of
+# its terminal, which a prompt for a password reads. Interrupts still come there.
+_NO_INPUT = "stty -icanon min 0 time 0 2>/dev/null; exec </dev/null; "
+
 _MAGICS = "hearth_kernel.shell.magics"
 
 # Anywhere in a line: after `cd x &&`, in a loop, in quotes.
@@ -28,7 +32,7 @@ _INSTALLS = re.compile(
 def _run(words: str) -> int:
     """Run a command on a terminal, or without when none is left."""
     try:
-        code: int = system(words)
+        code: int = system(_NO_INPUT + words)
         return code
     except OSError as error:
         if error.errno is None:

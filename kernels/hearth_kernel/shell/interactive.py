@@ -290,6 +290,11 @@ class ZMQInteractiveShell(commands.CommandShell):
         each time where it finds the others.
         """
         super().init_builtins()
+        # IPython hides them, so that a module's or a script's own call would
+        # be a NameError.
+        self.builtin_trap.auto_builtins.update(
+            exit=self.exiter, quit=self.exiter
+        )
         self.builtin_trap.__enter__()
 
     def init_hooks(self) -> None:
@@ -432,7 +437,7 @@ class ZMQInteractiveShell(commands.CommandShell):
         if isinstance(evalue, SystemExit):
             lines.append(exits.STAYS)  # papermill compares the value
         if isinstance(evalue, questions.StdinNotImplementedError):
-            lines.append(evalue.advice)
+            lines += [evalue.advice] if evalue.advice else []
         self._last_traceback = lines
         self.shown = {"ename": name, "evalue": value, "traceback": lines}
         outlet.emit(_link.ERROR, self.shown, hold=True)

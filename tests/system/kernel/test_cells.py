@@ -335,6 +335,32 @@ def test_exit_that_is_caught_ends_no_cell(kernel):
     assert [e.content["text"] for e in events if e.kind == "STREAM"] == ["on\n"]
 
 
+def test_exit_in_a_script_ends_the_script(kernel, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("print('in')\nexit()\nprint('past')\n")
+    events = kernel.run(f"%run {script}\nprint('on')")
+    assert events[-1].content["payload"] == []
+    assert text(events) == "in\non\n"
+    script.write_text("quit(3)\n")
+    events = kernel.run(f"%run {script}\nprint('on')")
+    shown = only(events, "ERROR").content
+    assert (shown["ename"], shown["evalue"]) == ("SystemExit", "3")
+    assert GOES_ON in shown["traceback"][-1]
+    assert text(events) == "on\n"
+
+
+@pytest.mark.parametrize("call", ["exit(4)", "sys.exit(4)"])
+def test_exit_in_a_worker_ends_the_worker(kernel, call):
+    events = kernel.run(
+        "import multiprocessing, sys\n"
+        f"def work(): {call}\n"
+        "worker = multiprocessing.get_context('fork').Process(target=work)\n"
+        "worker.start()\nworker.join()\nprint(worker.exitcode)"
+    )
+    assert text(events) == "4\n"
+    assert events[-1].content["payload"] == []
+
+
 def test_exit_in_a_thread_ends_the_thread(kernel):
     events = kernel.run(
         "import threading\nthread = threading.Thread(target=exit)\n"

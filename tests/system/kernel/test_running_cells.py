@@ -55,7 +55,7 @@ def test_input_in_a_forked_process(kernel):
         "out, into = os.pipe()\n"
         "if os.fork() == 0:\n"
         "    try: input()\n"
-        "    except Exception as error: os.write(into, error.advice.encode())\n"
+        "    except Exception as error: os.write(into, str(error).encode())\n"
         "    os._exit(0)\n"
         "os.close(into)\n"
         "os.read(out, 1000)",
@@ -63,6 +63,40 @@ def test_input_in_a_forked_process(kernel):
     )
     said = only(kernel.until_reply(request), "RESULT").content["data"]
     assert "Only the running cell can ask" in said["text/plain"]
+    assert "Ask in the cell, and pass the answer on." in said["text/plain"]
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        ("input()", "put the value into the code"),
+        ("getpass.getpass()", "no secret belongs into it"),
+    ],
+)
+def test_input_in_a_thread_ends_with_advice(kernel, call, advice):
+    events = kernel.run(
+        "import getpass, threading\n"
+        f"thread = threading.Thread(target=lambda: {call})\n"
+        "thread.start()\nthread.join()"
+    )
+    assert events[-1].content["status"] == "ok"
+    assert advice in text(events, "stderr").splitlines()[-1]
+
+
+@pytest.mark.parametrize("program", ["head -c 1", "head -c 1 /dev/tty"])
+def test_a_command_finds_the_end_of_its_input(kernel, program):
+    """No client can type it, so a command that asks must not wait."""
+    events = kernel.run(f"!{program}; echo over; test -t 1 && echo terminal")
+    assert text(events).split() == ["over", "terminal"]
+
+
+def test_a_password_prompt_of_a_command_ends(kernel):
+    events = kernel.run(
+        "import sys\n"
+        "!{sys.executable} -c 'import getpass; getpass.getpass()'; echo over"
+    )
+    assert "EOFError" in text(events)
+    assert text(events).split()[-1] == "over"
 
 
 @pytest.mark.parametrize(
