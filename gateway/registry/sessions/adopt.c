@@ -14,9 +14,11 @@
 #include "kernels/kernel.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* how long a kernel of no known session may take to end */
 #define END_UNKNOWN_MS 2000
@@ -51,6 +53,23 @@ static void end_unknown(const registry_parts_t *parts, const char *state_folder)
     (void) path_remove_tree(folder, &fault);
 }
 
+/* Removes the folder of a session that has no description yet, if it has
+ * nothing else either: its gateway was killed while it made it. Such a session
+ * was for the pool, or no client has got its id. Returns false if it is kept.
+ */
+static bool remove_half_made(const char *folder)
+{
+    cleanup_free char *spare = mem_format("%s/session.json.before", folder);
+    cleanup_free char *workspace = mem_format("%s/workspace", folder);
+    cleanup_free char *journal = mem_format("%s/journal", folder);
+
+    if (access(journal, F_OK) == 0 || (rmdir(workspace) < 0 && errno != ENOENT))
+        return false;
+    (void) unlink(spare);
+    return rmdir(folder) == 0;
+}
+
+/* Returns 1 if the session was found, 0 if there was none to be kept. */
 static int adopt_one(const registry_parts_t *parts, const char *folder,
                      fault_t *fault)
 {
@@ -61,7 +80,7 @@ static int adopt_one(const registry_parts_t *parts, const char *folder,
 
     if (r < 0) {
         end_unknown(parts, folder);
-        return r;
+        return r == -ENOENT && remove_half_made(folder) ? 0 : r;
     }
     if (spec->is_pooled) {
         end_unknown(parts, folder);
@@ -77,7 +96,7 @@ static int adopt_one(const registry_parts_t *parts, const char *folder,
 
         /* No thread will answer in that folder any more. */
         (void) path_remove_tree(old, fault);
-        return 0;
+        return 1;
     }
     spec->epoch++;
     r = connection_file_read(spec->connection_file, &spec->connection, fault);
@@ -85,7 +104,7 @@ static int adopt_one(const registry_parts_t *parts, const char *folder,
         /* Without its key and ports no client can reach it: the machine was
          * booted, or the runtime folder was emptied. */
         if (spec->end.reason[0])
-            return 0;
+            return 1;
         kernel_kill_stray(spec->process.pid, spec->process.start_time);
         spec->process.pid = 0;
         snprintf(spec->end.reason, sizeof spec->end.reason, "lost");
@@ -93,7 +112,8 @@ static int adopt_one(const registry_parts_t *parts, const char *folder,
         spec->end.detail =
             mem_format("its connection file is gone (%s)", fault->text);
         spec->end.ended_us = clock_wall_us();
-        return session_spec_write(spec, fault);
+        r = session_spec_write(spec, fault);
+        return r < 0 ? r : 1;
     }
     r = session_spec_write(spec, fault);
     if (r < 0)
@@ -105,7 +125,7 @@ static int adopt_one(const registry_parts_t *parts, const char *folder,
     entry->host_uid = launch_users_found(parts->users, entry);
     if (!session_entry_is_gone(entry))
         launch_users_hold(parts->users, entry, entry->host_uid);
-    return 0;
+    return 1;
 }
 
 void adopt_take_all(const registry_parts_t *parts)
@@ -122,11 +142,12 @@ void adopt_take_all(const registry_parts_t *parts)
 
         if (item->d_name[0] == '.')
             continue;
-        if (adopt_one(parts, path, &fault) < 0)
+        int r = adopt_one(parts, path, &fault);
+        if (r < 0)
             log_error("session=%s not taken over: %s", item->d_name,
                       fault.text);
         else
-            count++;
+            count += (size_t) r;
     }
     if (folder)
         closedir(folder);

@@ -243,6 +243,10 @@ static int begin(session_t *self, fault_t *fault)
     if (r < 0)
         return r;
     channels_watch(self->channels, audit_events_bad_message, self->audit);
+    /* If the gateway is killed, the next one finds that no client had it. */
+    if (spec->is_pooled && !spec->is_adopted
+        && (r = session_spec_write(spec, fault)) < 0)
+        return r;
     r = journal_open(folder, spec->journal.key, &spec->journal.options,
                      &self->journal, &torn, fault);
     if (r < 0)

@@ -285,14 +285,60 @@ static void an_unreadable_session_is_ended(void **state)
 {
     const registry_parts_t *parts = *state;
     cleanup_free char *folder = state_path("broken");
+    cleanup_free char *file = mem_format("%s/session.json", folder);
     fault_t fault;
 
     assert_int_equal(path_make_folders(folder, 0700, &fault), 0);
+    assert_int_equal(file_replace(file, 0600, "{", 1, &fault), 0);
     leave(make("good"), true);
     adopt_take_all(parts);
     assert_int_equal(unknown, 1);
     assert_non_null(session_table_find(parts->table, "good"));
     assert_int_equal(access(folder, F_OK), 0);
+}
+
+/* Leaves what a gateway has made of a session when it is killed before it has
+ * written its description. */
+static char *leave_half_made(const char *id)
+{
+    char *folder = state_path(id);
+    cleanup_free char *workspace = mem_format("%s/workspace", folder);
+    cleanup_free char *spare = mem_format("%s/session.json.before", folder);
+    fault_t fault;
+
+    assert_int_equal(path_make_folders(workspace, 0700, &fault), 0);
+    assert_int_equal(file_replace(spare, 0600, "{", 1, &fault), 0);
+    return folder;
+}
+
+static void a_half_made_session_is_removed(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *folder = leave_half_made("half");
+
+    adopt_take_all(parts);
+    assert_int_equal(unknown, 1);
+    assert_int_equal(session_table_count(parts->table), 0);
+    assert_int_not_equal(access(folder, F_OK), 0);
+}
+
+/* Its description is lost, but not what it has done. */
+static void files_without_a_description_are_kept(void **state)
+{
+    const registry_parts_t *parts = *state;
+    static const char *const parents[] = {"workspace", "journal"};
+
+    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+        cleanup_free char *folder = leave_half_made(parents[i]);
+        cleanup_free char *parent = mem_format("%s/%s", folder, parents[i]);
+        cleanup_free char *file = mem_format("%s/1", parent);
+        fault_t fault;
+
+        assert_int_equal(path_make_folders(parent, 0700, &fault), 0);
+        assert_int_equal(file_replace(file, 0600, "x", 1, &fault), 0);
+        adopt_take_all(parts);
+        assert_int_equal(access(file, F_OK), 0);
+    }
 }
 
 static void a_kernel_of_no_session_is_killed_and_waited_for(void **state)
@@ -378,6 +424,8 @@ int main(void)
         TEST(a_tombstone_without_a_key_is_unchanged),
         TEST(a_member_of_the_pool_is_ended),
         TEST(an_unreadable_session_is_ended),
+        TEST(a_half_made_session_is_removed),
+        TEST(files_without_a_description_are_kept),
         TEST(a_kernel_of_no_session_is_killed_and_waited_for),
         TEST(a_new_state_folder_has_no_sessions),
         TEST(an_old_session_is_found_for_a_revival),

@@ -114,18 +114,40 @@ static void without_ports_there_is_no_session(void **state)
     DID("goodbye removed");
 }
 
-static void without_a_journal_there_is_no_session(void **state)
+static void leave_no_place_for_a_journal(void)
 {
     cleanup_free char *journal = mem_format("%s/journal", spec->state_folder);
     cleanup_free char *aside = mem_format("%s/aside", spec->state_folder);
     FILE *file;
 
-    (void) state;
     assert_int_equal(rename(journal, aside), 0);
     file = fopen(journal, "we"); /* where its folder would be */
     assert_non_null(file);
     (void) fclose(file);
+}
+
+static void without_a_journal_there_is_no_session(void **state)
+{
+    (void) state;
+    leave_no_place_for_a_journal();
     actor_rig_run(is_broken);
+}
+
+static void is_known_as_pooled(session_t *self)
+{
+    is_broken(self);
+    assert_true(
+        actor_rig_has_state(self->spec->state_folder, "\"pooled\":true"));
+}
+
+/* So that the next gateway removes it, whenever this one is killed. */
+static void
+a_member_of_the_pool_is_known_as_one_before_its_journal(void **state)
+{
+    (void) state;
+    spec->is_pooled = true;
+    leave_no_place_for_a_journal();
+    actor_rig_run(is_known_as_pooled);
 }
 
 static void without_a_connection_file_there_is_no_session(void **state)
@@ -343,6 +365,7 @@ int main(void)
         FRESH(a_start_is_in_the_audit_log_before_the_end),
         FRESH(without_ports_there_is_no_session),
         FRESH(without_a_journal_there_is_no_session),
+        FRESH(a_member_of_the_pool_is_known_as_one_before_its_journal),
         FRESH(without_a_connection_file_there_is_no_session),
         FRESH(a_launch_that_is_not_recorded_does_not_begin),
         LEFT(a_kernel_that_lives_is_taken_over),
