@@ -103,8 +103,7 @@ void download_process_destroy(download_process_t **self_p)
         close(self->pidfd);
     }
     reap(self);
-    if (self->file >= 0)
-        close(self->file);
+    cleanup_fd_p(&self->file);
     free(self);
     *self_p = NULL;
 }

@@ -3,6 +3,7 @@
 #include "gateway/registry/downloads/download_process.h"
 
 #include "base/fd.h"
+#include "gateway/registry/downloads/fetch_answer.h"
 #include "gateway/registry/downloads/packages_answer.h"
 #include "tests/lib/deeds.h"
 #include "tests/lib/descriptors.h"
@@ -10,11 +11,13 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define DID(text)   assert_string_equal(deeds_take(), text)
@@ -28,8 +31,37 @@ static download_process_t *process;
 static profile_t profile;
 static char name[] = "python3";
 static int64_t limit_ms;
+static const download_kind_t *kind;
 static bool is_over;
-static int progresses; /* how often the worker has said how far it is */
+static bool closes_stdin;   /* once the process is there */
+static bool is_interrupted; /* the first wait for its end */
+static int progresses;      /* how often the worker has said how far it is */
+
+int __real_python_process_spawn(const python_process_start_t *start, int theirs,
+                                pid_t *ret_pid, fault_t *fault);
+int __wrap_python_process_spawn(const python_process_start_t *start, int theirs,
+                                pid_t *ret_pid, fault_t *fault);
+pid_t __real_waitpid(pid_t pid, int *status, int options);
+pid_t __wrap_waitpid(pid_t pid, int *status, int options);
+
+int __wrap_python_process_spawn(const python_process_start_t *start, int theirs,
+                                pid_t *ret_pid, fault_t *fault)
+{
+    int r = __real_python_process_spawn(start, theirs, ret_pid, fault);
+
+    if (closes_stdin)
+        close(STDIN_FILENO);
+    return r;
+}
+
+pid_t __wrap_waitpid(pid_t pid, int *status, int options)
+{
+    if (!is_interrupted)
+        return __real_waitpid(pid, status, options);
+    is_interrupted = false;
+    errno = EINTR;
+    return -1;
+}
 
 static void on_progressed(void *arg)
 {
@@ -66,7 +98,8 @@ static int begin(void **state)
     zloop_set_nonstop(loop, true);
     limit_ms = 600000;
     profile = (profile_t){.name = name, .python = inside("python")};
-    is_over = false;
+    kind = &packages_kind;
+    is_over = closes_stdin = is_interrupted = false;
     progresses = 0;
     deeds_forget();
     return 0;
@@ -83,7 +116,7 @@ static int end(void **state)
 static int start_with(const json_t *job, fault_t *fault)
 {
     const download_process_start_t start = {.loop = loop,
-                                            .kind = &packages_kind,
+                                            .kind = kind,
                                             .profile = &profile,
                                             .package_folder = "/packages",
                                             .limit_ms = limit_ms,
@@ -265,6 +298,90 @@ static void one_that_takes_too_long(void **state)
         "ended");
 }
 
+#define FETCHED                                                                \
+    "{\"ok\":{\"sha256\":"                                                     \
+    "\"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\","    \
+    "\"size\":4,\"cached\":false,\"encoding\":\"\"}}"
+
+/* A kind whose answer comes with a file. */
+static void one_whose_file_did_not_come(void **state)
+{
+    (void) state;
+    kind = &fetch_kind;
+    run_script(READ_JOB SAY(FETCHED));
+    DID("FetchFailed: the fetch worker answered without the file; ended");
+    is_over = false;
+    run_script(READ_JOB SAY("{\"fault\":\"no\"}"));
+    DID("FetchFailed: no; ended");
+}
+
+/* Returns a descriptor that keeps stdin, for put_stdin_back; -1 if stdin was
+ * closed. Descriptor 0 is open then. */
+static int keep_stdin(void)
+{
+    int kept = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
+
+    if (kept < 0)
+        assert_int_equal(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
+    return kept;
+}
+
+static void put_stdin_back(int kept)
+{
+    if (kept < 0)
+        return;
+    assert_int_equal(dup2(kept, STDIN_FILENO), STDIN_FILENO);
+    close(kept);
+}
+
+/* Another process that has its socket, too, counts for nothing. */
+static void descriptor_0_may_be_its_socket(void **state)
+{
+    static const char *const scripts[] = {
+        READ_JOB SAY("{\"ok\":{}}") UNTIL_EOF,
+        READ_JOB "sleep 60 & exit 0",
+    };
+    static const char *const deeds[] = {
+        "ok: ; ended",
+        "PackagesFailed: the packages worker ended without an answer; its "
+        "messages are on the gateway's standard error; ended",
+    };
+    int kept = keep_stdin();
+
+    (void) state;
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        close(STDIN_FILENO);
+        is_over = false;
+        run_script(scripts[i]);
+        DID(deeds[i]);
+        assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+    }
+    put_stdin_back(kept);
+}
+
+static void descriptor_0_may_watch_it(void **state)
+{
+    int kept = keep_stdin();
+
+    (void) state;
+    closes_stdin = true;
+    run_script(READ_JOB SAY("{\"ok\":{}}"));
+    DID("ok: ; ended");
+    assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+    put_stdin_back(kept);
+}
+
+static void a_signal_does_not_end_the_waiting(void **state)
+{
+    (void) state;
+    is_interrupted = true;
+    run_script(READ_JOB SAY("{\"ok\":{}}"));
+    DID("ok: ; ended");
+    assert_false(is_interrupted);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
 static void one_that_is_given_up(void **state)
 {
     (void) state;
@@ -356,6 +473,10 @@ int main(void)
         TEST(one_that_closes_its_socket_first),
         TEST(one_that_says_nonsense),
         TEST(one_that_takes_too_long),
+        TEST(one_whose_file_did_not_come),
+        TEST(descriptor_0_may_be_its_socket),
+        TEST(descriptor_0_may_watch_it),
+        TEST(a_signal_does_not_end_the_waiting),
         TEST(one_that_is_given_up),
         TEST(one_that_is_destroyed),
         TEST(a_job_of_more_than_a_datagram),
