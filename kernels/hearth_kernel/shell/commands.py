@@ -18,7 +18,7 @@ from hearth_kernel.shell import policy
 T = TypeVar("T")
 
 # No client types what a command reads, so its input ends at once, and that of
-# its terminal, which a prompt for a password reads. Interrupts still come there.
+# its terminal, which asks for passwords. Interrupts still come there.
 _NO_INPUT = "stty -icanon min 0 time 0 2>/dev/null; exec </dev/null; "
 
 _MAGICS = "hearth_kernel.shell.magics"
