@@ -160,7 +160,7 @@ def test_exec_for_a_model(gateway: Gateway, session: Session) -> None:
     assert re.fullmatch(
         rf"\[1\] ok [\d.]+ (ms|s) · session {session.id[:8]} · \+pd", head
     ), head
-    assert rest == ["red", "DataFrame 1 \u00d7 1", "\ta:float64", "0\t1.5"]
+    assert rest == ["red", "DataFrame 1 \u00d7 1", "a:float64", "1.5"]
     failed = session.exec("1/0", "--for-model")
     assert failed.returncode == 1
     assert failed.stdout.splitlines()[1:] == [
