@@ -42,13 +42,21 @@ def run(folder: str, target: Optional[str]) -> None:
 def _process(folder: str, name: str) -> None:
     """Do what site does: run lines of imports, and add the others as places.
 
-    site writes an error to stderr, and leaves out the rest of the file.
+    site writes an error of a line to stderr, and leaves out the rest of the
+    file. It leaves out what is no file, and raises what it cannot decode.
     """
-    with open(os.path.join(folder, name), "rb") as file:
+    path = os.path.join(folder, name)
+    if not os.path.isfile(path):
+        return
+    with open(path, "rb") as file:
         content = file.read()
-    if _ran.get(name) != content:
-        _ran[name] = content
+    if _ran.get(name) == content:
+        return
+    _ran[name] = content
+    try:
         site.addpackage(folder, name, None)
+    except Exception:
+        traceback.print_exc()
 
 
 def _import(folder: str, name: str) -> None:

@@ -142,6 +142,17 @@ def test_a_pth_file_runs_once_in_a_cell(kernel, folder):
     assert text(kernel.run("print('cell')")) == "new a ran\ncell\n"
 
 
+def test_a_pth_file_that_cannot_be_read_ends_no_cell(kernel, folder):
+    """A folder of that name is none. A file that is no text is an error."""
+    begin(kernel, folder, "PTH")
+    show(folder, "1")
+    (folder / "1" / "a.pth").mkdir()
+    (folder / "1" / "b.pth").write_bytes(b"# \x81\xff\nimport sys; print(9)\n")
+    (folder / "1" / "c.pth").write_text("import sys; print('c ran')\n")
+    assert "c ran\ncell\n" in text(kernel.run("print('cell')"))
+    assert text(kernel.run("print('cell')")) == "cell\n"
+
+
 def test_an_interrupt_ends_a_pth_file_and_its_cell(kernel, folder):
     """It does not run again."""
     begin(kernel, folder, "PTH")
