@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 from depth import spread
 from fake_index import FakeIndex, make_metadata, make_wheel
+from hearth_downloads.packages import metadata, needs
 from worker import ALWAYS, Folder, refuse
 
 NO_PAGE = "the index's page of a is not as PEP 691 has it: "
@@ -214,6 +216,22 @@ def test_metadata_that_programs_do_not_read_on_is_the_cause(
         "needs b after an empty line, where programs do not read on; lines "
         "that end in \\r\\r\\n have one after each"
     )
+
+
+def test_metadata_of_many_paragraphs_is_no_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A wheel of few bytes can have a million of them."""
+    read = []
+
+    def read_fields(text: str, fields: Collection[str]) -> list[Any]:
+        read.append(text)
+        return metadata.read_fields(text, fields)
+
+    monkeypatch.setattr(needs, "read_fields", read_fields)
+    found = needs._read("Name: a\n\nx" + "\r\rRequires-Dist: b\n\n" * 50)
+    assert read == ["Name: a"]
+    assert found.unread == {"b"}
 
 
 @pytest.mark.parametrize("is_more", [False, True])

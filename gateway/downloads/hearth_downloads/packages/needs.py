@@ -25,6 +25,10 @@ _FIELDS = ("name", "requires-dist")
 _HEAD_END = re.compile(r"\r\n\r\n|\r\r|\n\n")
 _FOLDED = re.compile(r"(?:\r\n|\r|\n)[ \t]+")
 _NAME = re.compile(NAME, re.ASCII)
+# Finds what a whole text says, whose lines may all be empty.
+_NEEDED = re.compile(
+    rf"(?:^|[\r\n])requires-dist:[ \t]*({NAME})", re.ASCII | re.IGNORECASE
+)
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -118,13 +122,16 @@ def _read_all(folder: int, check: Callable[[], None]) -> dict[str, _Needs]:
 
 
 def _read(text: str) -> _Needs:
-    head, *rest = _HEAD_END.split(text.lstrip("\r\n"))
+    head, *rest = _HEAD_END.split(text.lstrip("\r\n"), maxsplit=1)
     needs = _find_needs(head)
     names = frozenset(name for name, _ in needs)
     return _Needs(
         names,
         frozenset(name for name, value in needs if ";" not in value),
-        frozenset(name for one in rest for name, _ in _find_needs(one)) - names,
+        frozenset(
+            normalise(one[1]) for text in rest for one in _NEEDED.finditer(text)
+        )
+        - names,
     )
 
 
