@@ -3,7 +3,8 @@
 The packages worker refuses them unless the operator permits them by
 profile/<name>/packages/pth. They come while the kernel runs, and run as a part
 of its next cell: what they print is the cell's, and an interrupt ends both. A
-file that hangs, or ends the kernel, is so in no one's way at a restart.
+file that hangs, or ends the kernel, is so in no one's way at a restart, until a
+cell runs. A revival runs cells, so a file that ends the kernel ends it again.
 """
 
 from __future__ import annotations
