@@ -143,7 +143,7 @@ def test_a_pth_file_runs_once_in_a_cell(kernel, folder):
 
 
 def test_a_pth_file_that_cannot_be_read_ends_no_cell(kernel, folder):
-    """A folder of that name is none. A file that is no text is an error."""
+    """A folder of that name is left out. What is no text is an error."""
     begin(kernel, folder, "PTH")
     show(folder, "1")
     (folder / "1" / "a.pth").mkdir()
