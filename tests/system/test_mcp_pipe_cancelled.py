@@ -126,6 +126,23 @@ def test_a_cancellation_overtakes_calls_that_wait(
     assert Slow.cancelled() == [first[5], UNKNOWN]
 
 
+def test_a_cancellation_among_many_overtakes_calls_that_wait(
+    slow: Pipe,
+) -> None:
+    """More cancellations than are sent at a time, with calls before them."""
+    first = fill(slow, False)
+    more = [slow.send("ping", modern=False) for _ in range(3)]
+    many = [UNKNOWN + i for i in range(4 * UNDER_WAY)]
+    for number in many:
+        cancel(slow, number)
+    cancel(slow, first[5])
+    wait_for(lambda: first[5] in Slow.cancelled(), "the last cancellation")
+    assert sorted(Slow.cancelled()) == [first[5], *many]
+    Slow.may_answer.set()
+    answered = {*first, *more}
+    assert {slow.read()["id"] for _ in answered} == answered
+
+
 def test_too_many_calls_are_refused(slow: Pipe) -> None:
     first = fill(slow, True)
     waiting = [slow.send("ping") for _ in range(WAITING)]

@@ -240,19 +240,26 @@ static void hold(pipe_t *self, pipe_link_t *link)
     drop_link(self, link);
 }
 
+/* Returns the oldest request whose turn has come, or NULL. A cancellation does
+ * not wait for the calls before it, which may wait for what it ends. */
+static pipe_link_t *next_held(const pipe_t *self)
+{
+    pipe_link_t *oldest = NULL;
+
+    for (pipe_link_t *at = self->held ? self->links : NULL; at; at = at->next)
+        if (at->is_held && may_send(self, at->message))
+            oldest = at;
+    return oldest;
+}
+
 /* Sends the requests whose turn has come, the oldest first. */
 static void send_held(pipe_t *self)
 {
-    while (self->held) {
-        pipe_link_t *oldest = NULL;
+    pipe_link_t *next;
 
-        for (pipe_link_t *at = self->links; at; at = at->next)
-            if (at->is_held)
-                oldest = at;
-        if (!may_send(self, oldest->message))
-            return;
-        unhold(self, oldest);
-        send_again(self, oldest);
+    while ((next = next_held(self))) {
+        unhold(self, next);
+        send_again(self, next);
     }
 }
 
