@@ -4,8 +4,21 @@
 #include "base/buffer.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Waits until the client reads, if standard output is one that does not block:
+ * who has started the program may have set that. */
+static bool may_write_again(int error)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    if (error == EAGAIN)
+        (void) poll(&out, 1, -1);
+    return error == EAGAIN || error == EINTR;
+}
 
 void mcp_output_lines(const void *bytes, size_t size)
 {
@@ -13,7 +26,7 @@ void mcp_output_lines(const void *bytes, size_t size)
 
     while (size) {
         ssize_t sent = write(STDOUT_FILENO, at, size);
-        if (sent < 0 && errno == EINTR)
+        if (sent < 0 && may_write_again(errno))
             continue;
         if (sent < 0)
             return;
