@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import http.server
 import json
+import socket
 import threading
+import time
 from typing import ClassVar, Iterator
 
 import pytest
@@ -16,6 +18,7 @@ from pipe import Json, Pipe
 UNDER_WAY = 64
 WAITING = 1024
 UNKNOWN = 9999
+PATIENCE = 30  # seconds
 
 
 def cancel(pipe: Pipe, number: int) -> None:
@@ -152,6 +155,22 @@ def test_too_many_calls_are_refused(slow: Pipe) -> None:
     answered = {*first, *waiting}
     assert {slow.read()["id"] for _ in answered} == answered
     assert slow.ask("ping")["result"] == {}
+
+
+@pytest.mark.deep  # the patience is 30 s
+def test_calls_without_a_gateway_fail_together(alone: Gateway) -> None:
+    """Not each after a patience of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    pipe = Pipe(alone, env={"HEARTH_URL": f"http://127.0.0.1:{port}"})
+    numbers = [pipe.send("ping") for _ in range(3)]
+    first = pipe.read()
+    start = time.monotonic()
+    answers = [first, pipe.read(), pipe.read()]
+    assert time.monotonic() - start < PATIENCE
+    assert [answer["id"] for answer in answers] == numbers
+    assert all("refused" in answer["error"]["message"] for answer in answers)
+    pipe.close()
 
 
 def test_no_gateway_is_started_for_a_cancellation(alone: Gateway) -> None:

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Waits until the client reads, if standard output is one that does not block:
- * who has started the program may have set that. */
+/* Waits until the client reads, if standard output does not block, which is the
+ * client's choice. */
 static bool may_write_again(int error)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -1,5 +1,5 @@
-/* See mcp_pipe.h. One thread and one poll: standard input, and a connection
- * for each request under way. Connecting and writing wait. */
+/* See mcp_pipe.h. One thread, one poll: standard input, and a connection for
+ * each request under way. Connecting and writing wait. */
 #include "gateway/cli/mcp/mcp_pipe.h"
 
 #include "base/buffer.h"
@@ -27,6 +27,7 @@
 #define LOSSES_MAX  2           /* gateways that end under a request */
 #define PATIENCE_MS 30000       /* for another gateway in the place of one */
 #define PAUSE_MS    200         /* between two looks for one */
+#define AWAY_MS     1000        /* after that patience: the next has none */
 #define PIECE       (64u << 10)
 /* And standard input, and the stream. */
 #define FDS_MAX (LINES_MAX + URGENT_MAX + MCP_SUBSCRIPTIONS_MAX + 2)
@@ -52,14 +53,14 @@ typedef struct {
     mcp_find_fn *find;
     void *arg;
     mcp_place_t place;
+    int64_t away_ms; /* monotonic; when no gateway was found last; 0: never */
     mcp_client_t client;
-    mcp_stream_t stream; /* owned; of a client of an older revision */
-    buffer_t input;      /* owned; of standard input, not yet a line */
-    bool is_ended;       /* standard input has ended */
-    pipe_link_t *links;  /* owned */
-    size_t count;        /* of them */
-    size_t held;         /* of them, those that wait */
-    size_t held_bytes;   /* of the lines of those */
+    mcp_stream_t stream;     /* owned; of a client of an older revision */
+    buffer_t input;          /* owned; of standard input, not yet a line */
+    bool is_ended;           /* standard input has ended */
+    pipe_link_t *links;      /* owned */
+    size_t count;            /* of them */
+    size_t held, held_bytes; /* of them, those that wait; of their lines */
     mcp_subscriptions_t *subscriptions; /* owned; of the links that subscribe */
 } pipe_t;
 
@@ -166,11 +167,21 @@ static void send_cancellation(pipe_t *self, pipe_link_t *link)
     drop_link(self, link);
 }
 
+/* Returns until when a request is tried (monotonic ms). Those that came while
+ * another was tried in vain share its patience, and fail together. */
+static int64_t end_of_patience(const pipe_t *self)
+{
+    int64_t now = clock_monotonic_ms();
+    bool is_away = self->away_ms && now - self->away_ms < AWAY_MS;
+
+    return now + (is_away ? 0 : PATIENCE_MS);
+}
+
 /* Sends the request. If the gateway has gone, waits for another one for a
  * while. */
 static void send_again(pipe_t *self, pipe_link_t *link)
 {
-    int64_t deadline = clock_monotonic_ms() + PATIENCE_MS;
+    int64_t deadline = end_of_patience(self);
     fault_t fault = {0};
     int r = -1;
 
@@ -182,6 +193,8 @@ static void send_again(pipe_t *self, pipe_link_t *link)
            && (r = send_request(self, link, true, &fault)) < 0
            && clock_monotonic_ms() < deadline && may_try_again(link, r))
         continue;
+    self->away_ms =
+        r < 0 && clock_monotonic_ms() >= deadline ? clock_monotonic_ms() : 0;
     if (r == 0)
         return;
     mcp_output_error(link->message, *fault.text
