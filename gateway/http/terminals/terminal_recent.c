@@ -33,12 +33,21 @@ void terminal_recent_add(terminal_recent_t *self, bytes_t bytes,
     buffer_clear(&self->torn);
     buffer_append(&self->torn, all.data + whole, all.size - whole);
     buffer_append(ret_whole, all.data, whole);
-    buffer_append(&self->text, all.data, whole);
+    terminal_queries_leave_out(&self->queries, (bytes_t){all.data, whole},
+                               &self->text);
     shorten(&self->text);
+}
+
+void terminal_recent_write(const terminal_recent_t *self, buffer_t *out)
+{
+    buffer_append(out, self->text.data, self->text.size);
+    buffer_append(out, self->queries.sequence.data,
+                  self->queries.sequence.size);
 }
 
 void terminal_recent_clear(terminal_recent_t *self)
 {
     buffer_reset(&self->torn);
     buffer_reset(&self->text);
+    terminal_queries_clear(&self->queries);
 }

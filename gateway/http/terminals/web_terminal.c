@@ -105,10 +105,13 @@ void web_terminal_end(web_terminal_t *self)
 
 void web_terminal_add(web_terminal_t *self, terminal_viewer_t *viewer)
 {
+    cleanup_buffer buffer_t recent = BUFFER_EMPTY;
+
     viewer->next = self->viewers;
     self->viewers = viewer;
-    if (self->output.recent.text.size)
-        viewer->ops->output(viewer, buffer_bytes(&self->output.recent.text));
+    terminal_recent_write(&self->output.recent, &recent);
+    if (recent.size)
+        viewer->ops->output(viewer, buffer_bytes(&recent));
 }
 
 void web_terminal_remove(web_terminal_t *self, terminal_viewer_t *viewer)

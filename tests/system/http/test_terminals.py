@@ -163,6 +163,22 @@ def test_recent_output_is_bounded(kernel: Kernel, terminal: Any) -> None:
         assert "\ufffd" not in again.text
 
 
+def test_only_who_is_there_is_asked(kernel: Kernel, terminal: Any) -> None:
+    """A later client's terminal would type its answer into the shell."""
+    queries = [r"\033[6n", r"\033[>c", r"\033]11;?\a", r"\033P$qm\033\\"]
+    words = "a" + "z".join([*queries, r"\033[1mz\n"])
+    shown = [query.encode().decode("unicode-escape") for query in queries]
+    with Terminal(kernel.web, terminal["name"]) as client:
+        client.type(f"printf '{words}'\r")
+        client.until("\033[1mz")
+        for query in shown:
+            assert query in client.text
+    with Terminal(kernel.web, terminal["name"]) as later:
+        later.until("azzzz\033[1mz")
+        for query in shown:
+            assert query not in later.text
+
+
 def test_the_smallest_screen_counts(kernel: Kernel, terminal: Any) -> None:
     web, name = kernel.web, terminal["name"]
     with Terminal(web, name) as wide:
