@@ -148,6 +148,17 @@ static void write_gone(buffer_t *out, const json_t *names, size_t more)
     buffer_text(out, " gone");
 }
 
+void header_write_lost(const modelview_loss_t *loss, buffer_t *out)
+{
+    write_gone(out, loss->names, loss->more);
+    if (loss->is_incomplete)
+        buffer_text(out,
+                    "; the journal is damaged, so not all names are known");
+    if (loss->is_reviving)
+        buffer_text(out, "; being revived");
+    buffer_text(out, loss->are_files_kept ? "; files kept" : "; files gone");
+}
+
 static void write_loss(buffer_t *out, const modelview_cell_t *cell)
 {
     const modelview_loss_t *loss = cell->loss;
@@ -165,13 +176,7 @@ static void write_loss(buffer_t *out, const modelview_cell_t *cell)
         write_line(out, text_bytes(loss->cause), CAUSE_MAX);
         buffer_text(out, ")");
     }
-    write_gone(out, loss->names, loss->more);
-    if (loss->is_incomplete)
-        buffer_text(out,
-                    "; the journal is damaged, so not all names are known");
-    if (loss->is_reviving)
-        buffer_text(out, "; being revived");
-    buffer_text(out, loss->are_files_kept ? "; files kept" : "; files gone");
+    header_write_lost(loss, out);
 }
 
 /* --- What a cell that goes on has shown --- */

@@ -19,11 +19,25 @@ void announce_created(session_t *self, uint64_t token)
     notify_answer(self->notify, token, describe_created(self));
 }
 
+/* Returns the description, which has what is lost if the session is gone. */
+static json_t *describe_whole(const session_t *self)
+{
+    json_t *model = session_info_measured(self);
+    cleanup_buffer buffer_t lost = BUFFER_EMPTY;
+
+    if (session_state_is(self->state, PHASE_GONE)
+        && loss_notice_write_last(self->losses, &lost))
+        json_object_set_new(
+            model, "lost",
+            json_loadb((const char *) lost.data, lost.size, 0, NULL));
+    return model;
+}
+
 void announce_session(session_t *self, uint64_t token)
 {
     notify_answer(self->notify, token,
                   json_pack("{s:s,s:o}", "status", "ok", "session",
-                            session_info_measured(self)));
+                            describe_whole(self)));
 }
 
 static char *describe_text(const session_t *self)

@@ -258,6 +258,16 @@ void loss_notice_write(const loss_notice_t *self, const char *reader,
     write_whole(self, &self->losses.loss, reader, is_reviving, out);
 }
 
+bool loss_notice_write_last(const loss_notice_t *self, buffer_t *out)
+{
+    const kernel_loss_t *last = &self->losses.loss;
+
+    if (!last->seq || last->fresh_seq)
+        return false;
+    write_loss(last, NULL, 0, false, out);
+    return true;
+}
+
 /* A revival that was broken off is over: the next loss has its own names, and
  * those of this one for the readers that have not got it. */
 void loss_notice_tell(loss_notice_t *self, const char *reader)

@@ -58,6 +58,10 @@ bool loss_notice_is_reviving(const loss_notice_t *self);
  * losses before it that the reader has not got. */
 void loss_notice_write(const loss_notice_t *self, const char *reader,
                        bool is_reviving, buffer_t *out);
+/* Appends the loss by the kernel that ended last, as loss_notice_write does but
+ * without those before it. Returns false if another kernel has begun since, or
+ * none had variables. */
+bool loss_notice_write_last(const loss_notice_t *self, buffer_t *out);
 /* Notes that a reader has got the loss, for good: no client restores it. */
 void loss_notice_tell(loss_notice_t *self, const char *reader);
 /* Returns the reader of that index, lent; NULL after the last one. */

@@ -492,7 +492,14 @@ def test_a_dead_kernel_is_not_replaced_in_silence(rpc: Rpc) -> None:
     after = rpc.call("execute", code="x", session=session)
     assert after["isError"]
     assert "STATE LOST" in head_of(after)
-    assert "restart" in text_of(after)
+    assert "; variable x gone; files kept. Call session" in head_of(after)
+    for name, arguments in [
+        ("session", {"action": "show"}),
+        ("session", {"action": "run", "command": "true"}),
+        ("wait", {}),
+    ]:
+        other = rpc.call(name, **arguments, session=session)
+        assert "variable x gone" in text_of(other), other
     revived = rpc.call("session", action="restart", session=session)
     assert not revived["isError"]
     # The first answer that can know says what is gone: that of the cell in

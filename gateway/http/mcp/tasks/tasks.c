@@ -7,6 +7,7 @@
 #include "gateway/http/mcp/calls/attach.h"
 #include "gateway/http/mcp/elicitation/question.h"
 #include "gateway/http/mcp/protocol/task_id.h"
+#include "gateway/http/mcp/results/session_end.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "gateway/http/rpc/registry_client.h"
 
@@ -174,15 +175,15 @@ static execution_t *find(mcp_call_t *call, const json_t *reply,
 /* Answers for a run whose session is gone: its reply will never come. */
 static void answer_lost(mcp_call_t *call, const json_t *session, json_t *task)
 {
-    cleanup_free char *text = mem_format(
-        "STATE LOST: session %.8s ended %s: %s. Its variables are gone, its "
-        "files are kept.",
-        model_text(session, "id"), model_text(session, "ended"),
-        model_text(session, "detail"));
-    json_auto_t *result =
-        json_pack("{s:[o],s:b}", "content",
-                  tool_result_block(text, strlen(text)), "isError", 1);
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    json_auto_t *result = NULL;
 
+    buffer_format(&text, "STATE LOST: session %.8s ",
+                  model_text(session, "id"));
+    session_end_write(session, &text);
+    result = json_pack("{s:[o],s:b}", "content",
+                       tool_result_block((const char *) text.data, text.size),
+                       "isError", 1);
     json_object_set_new(task, "status", json_string("completed"));
     json_object_del(task, "statusMessage");
     json_object_del(task, "inputRequests");

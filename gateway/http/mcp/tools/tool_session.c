@@ -3,6 +3,7 @@
 #include "gateway/http/mcp/tools/tool_session.h"
 
 #include "gateway/http/core/model.h"
+#include "gateway/http/mcp/results/session_end.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "notebooks/modelview/short_id.h"
 
@@ -49,19 +50,17 @@ const json_t *tool_session_of(mcp_call_t *call, const json_t *reply)
 const json_t *tool_session_alive(mcp_call_t *call, const json_t *reply)
 {
     const json_t *session = tool_session_of(call, reply);
+    cleanup_buffer buffer_t end = BUFFER_EMPTY;
     char id[SHORT_ID_SIZE];
 
     if (!session || !model_is_gone(session))
         return session;
-    tool_result_text(
-        call, true,
-        "[-] STATE LOST · session %s · ended %s: %s. Its variables are gone, "
-        "its files are kept. Call session with action restart to go on under "
-        "the same id%s.",
-        short_id_write(model_text(session, "id"), id),
-        model_text(session, "ended"),
-        *model_text(session, "detail") ? model_text(session, "detail")
-                                       : model_text(session, "reason"),
-        call->bound ? "" : ", or execute without a session");
+    session_end_write(session, &end);
+    tool_result_text(call, true,
+                     "[-] STATE LOST · session %s · %.*s. Call session with "
+                     "action restart to go on under the same id%s.",
+                     short_id_write(model_text(session, "id"), id),
+                     (int) end.size, (const char *) end.data,
+                     call->bound ? "" : ", or execute without a session");
     return NULL;
 }

@@ -1,5 +1,6 @@
 /* The tool `session`. */
 #include "gateway/http/core/model.h"
+#include "gateway/http/mcp/results/session_end.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "gateway/http/mcp/tools/hearth_tools.h"
 #include "gateway/http/mcp/tools/tool_process.h"
@@ -60,13 +61,13 @@ static void on_show(exchange_t *exchange, const json_t *reply)
                       (long long) json_integer_value(
                           json_object_get(session, "memory_kib"))
                           / 1024);
-    if (model_is_gone(session))
-        buffer_format(&out, "\nended %s: %s. Variables are gone, files kept.",
-                      model_text(session, "ended"),
-                      model_text(session, "detail"));
-    else if (*model_text(session, "expires_at"))
+    if (model_is_gone(session)) {
+        buffer_text(&out, "\n");
+        session_end_write(session, &out);
+    } else if (*model_text(session, "expires_at")) {
         buffer_format(&out, "\nends if idle until %.19s UTC",
                       model_text(session, "expires_at"));
+    }
     tool_result_bytes(call, false, out.data, out.size);
 }
 

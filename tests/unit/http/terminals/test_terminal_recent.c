@@ -16,7 +16,7 @@ static void add(terminal_recent_t *self, const char *text, const char *whole)
 
 static void waits_for_the_rest_of_a_character(void **state)
 {
-    terminal_recent_t self = {{0}, {0}};
+    terminal_recent_t self = {0};
 
     (void) state;
     add(&self, "a\360", "a");
@@ -30,7 +30,7 @@ static void waits_for_the_rest_of_a_character(void **state)
 static void forgets_the_oldest_lines(void **state)
 {
     static const char line[] = "0123456789\303\251\r\n";
-    terminal_recent_t self = {{0}, {0}};
+    terminal_recent_t self = {0};
 
     (void) state;
     for (size_t i = 0; i < 2 * TERMINAL_RECENT_MAX / (sizeof line - 1); i++)
@@ -43,7 +43,7 @@ static void forgets_the_oldest_lines(void **state)
 
 static void cuts_no_character_where_there_is_no_line(void **state)
 {
-    terminal_recent_t self = {{0}, {0}};
+    terminal_recent_t self = {0};
     const size_t count = TERMINAL_RECENT_MAX;
 
     (void) state;
@@ -54,12 +54,29 @@ static void cuts_no_character_where_there_is_no_line(void **state)
     terminal_recent_clear(&self);
 }
 
+/* A client that is there gets all; a later one also gets the beginning of a
+ * sequence whose end is to come. */
+static void leaves_queries_out_of_what_a_later_client_gets(void **state)
+{
+    terminal_recent_t self = {0};
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    (void) state;
+    add(&self, "a\033[6n", "a\033[6n");
+    add(&self, "b\033[3", "b\033[3");
+    terminal_recent_write(&self, &out);
+    buffer_append(&out, "", 1);
+    assert_string_equal((char *) out.data, "ab\033[3");
+    terminal_recent_clear(&self);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_for_the_rest_of_a_character),
         cmocka_unit_test(forgets_the_oldest_lines),
         cmocka_unit_test(cuts_no_character_where_there_is_no_line),
+        cmocka_unit_test(leaves_queries_out_of_what_a_later_client_gets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

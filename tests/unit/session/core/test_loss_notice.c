@@ -428,6 +428,31 @@ static void bounds_names_of_any_letters(void **state)
     assert_many(found, 1, 1);
 }
 
+static void the_last_loss_is_there_until_a_fresh_kernel_is(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    (void) state;
+    assert_false(loss_notice_write_last(self, &text));
+    make_variable(self, "older");
+    lose(self);
+    make_variable(self, "df");
+    assert_false(loss_notice_write_last(self, &text));
+    assert_true(add_state(self, "gone", "{\"detail\":\"idle\"}"));
+    assert_true(loss_notice_write_last(self, &text));
+    buffer_append(&text, "", 1);
+    assert_string_equal((char *) text.data,
+                        "{\"cause\":\"idle\","
+                        "\"at\":\"2026-01-02T03:04:05.000006Z\","
+                        "\"names\":[\"df\"]}");
+    buffer_clear(&text);
+    assert_false(add_state(self, "launch", "{}"));
+    assert_true(loss_notice_write_last(self, &text));
+    assert_false(add_state(self, "ready", "{}"));
+    assert_false(loss_notice_write_last(self, &text));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +469,7 @@ int main(void)
         cmocka_unit_test(as_many_readers_as_there_can_be_get_it_once),
         cmocka_unit_test(forgets_the_oldest_of_many_readers),
         cmocka_unit_test(bounds_the_names),
+        cmocka_unit_test(the_last_loss_is_there_until_a_fresh_kernel_is),
         cmocka_unit_test(bounds_names_of_any_letters),
     };
 
