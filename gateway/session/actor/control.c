@@ -158,7 +158,13 @@ static void on_hand(session_t *self, session_command_t *command)
     spec->times.created_us = clock_wall_us();
     activity_touch(self);
     activity_count_lifetime(self);
-    persist_now(self);
+    /* A gateway that found a member of the pool would remove it. */
+    if (persist_surely(self) < 0) {
+        spec->is_pooled = true;
+        notify_report(self->notify, SESSION_SPENT);
+        shutdown_at_once(self, "its description could not be written");
+        return;
+    }
     (void) kernel_command(session_kernel(self), 'O', &fault);
     notify_send(self->notify,
                 session_report_new(SESSION_HANDED, command->token));

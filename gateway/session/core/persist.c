@@ -5,10 +5,11 @@
 
 #define SAVE_MS 50 /* how long changes are gathered */
 
-void persist_now(session_t *self)
+int persist_surely(session_t *self)
 {
     session_spec_t *spec = self->spec;
     fault_t fault;
+    int r;
 
     timers_stop(self->timers, TIMER_SAVE);
     /* Subscribers that were here before may still come back. */
@@ -18,8 +19,15 @@ void persist_now(session_t *self)
     spec->times.asked_us = self->clocks.asked_us;
     snprintf(spec->kernel_session, sizeof spec->kernel_session, "%s",
              publisher_kernel_session(self->publisher));
-    if (session_spec_write(spec, &fault) < 0)
+    r = session_spec_write(spec, &fault);
+    if (r < 0)
         log_error("session=%s state: %s", spec->id, fault.text);
+    return r;
+}
+
+void persist_now(session_t *self)
+{
+    (void) persist_surely(self);
 }
 
 void persist_soon(session_t *self)

@@ -6,6 +6,8 @@
 
 /* Writes session.json. A failure is logged. */
 void persist_now(session_t *self);
+/* Does the same, and returns -errno on failure. */
+int persist_surely(session_t *self);
 /* Does the same in a moment, so that several changes are written once. */
 void persist_soon(session_t *self);
 /* Handles TIMER_SAVE; `session` is it. */

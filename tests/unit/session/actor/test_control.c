@@ -189,6 +189,20 @@ static void a_member_of_the_pool_gets_a_client(void **state)
     assert_true(timers_is_running(self->timers, TIMER_LIFETIME));
 }
 
+/* If its gateway is killed then, the next one must not take it for one that no
+ * client had. */
+static void a_member_that_cannot_be_described_is_not_handed_out(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->is_pooled = true;
+    free(self->spec->state_folder);
+    self->spec->state_folder = mem_text("/proc/none");
+    take(self, hand());
+    DID("SPENT; kill");
+    assert_true(self->spec->is_pooled);
+}
+
 static void a_member_that_is_dead_is_not_handed_out(void **state)
 {
     session_t *self = *state;
@@ -389,6 +403,7 @@ int main(void)
         TEST(a_full_workspace_ends_the_session),
         TEST(a_member_of_the_pool_gets_a_client),
         TEST(a_member_that_is_dead_is_not_handed_out),
+        TEST(a_member_that_cannot_be_described_is_not_handed_out),
         TEST(a_drained_session_keeps_its_kernel),
         TEST(a_running_cell_has_the_grace),
         TEST(a_session_that_ends_is_not_left),
