@@ -1,6 +1,8 @@
-/* What a packages worker says, a line each: a client gets known members alone,
- * and no text has a control. */
+/* What a worker that has the network says, a line each: a client gets known
+ * members alone, and no text has a control. */
 #include "base/buffer.h"
+#include "gateway/registry/downloads/clone_answer.h"
+#include "gateway/registry/downloads/fetch_answer.h"
 #include "gateway/registry/downloads/packages_answer.h"
 
 #include <stdlib.h>
@@ -36,11 +38,12 @@ static void check(const json_t *value)
     }
 }
 
-static void read_line(const uint8_t *line, size_t size)
+static void read_line(const download_kind_t *kind, const uint8_t *line,
+                      size_t size)
 {
     download_progress_t progress = {.text = ""};
     json_auto_t *reply = download_answer_read(
-        &packages_kind, (bytes_t){(const char *) line, size}, &progress);
+        kind, (bytes_t){(const char *) line, size}, &progress);
 
     check_text(progress.text, DOWNLOAD_WORD_MAX - 1);
     check(reply);
@@ -54,7 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         const uint8_t *end = memchr(bytes + at, '\n', size - at);
         size_t length = end ? (size_t) (end - bytes) - at : size - at;
 
-        read_line(bytes + at, length);
+        read_line(&packages_kind, bytes + at, length);
+        read_line(&fetch_kind, bytes + at, length);
+        read_line(&clone_kind, bytes + at, length);
         at += length + 1;
     }
     return 0;
