@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
+import shlex
 import threading
 from typing import ClassVar, Iterator, Optional
 
 import pytest
+import tomllib
 from deadline import wait_for
-from harness import Gateway, Session
+from harness import HEARTH, Gateway, Session
 from pipe import META, Json, Pipe, session_of, text_of
 
 
@@ -328,14 +331,26 @@ def test_an_older_client_that_ends_is_forgotten() -> None:
     assert deleted["MCP-Protocol-Version"] == "2025-06-18"
 
 
+def started_by(agent: str, shown: str) -> list[str]:
+    """Return the command that an agent reads in what is printed for it."""
+    if agent == "claude":
+        words = shlex.split(shown)
+        assert words[:5] == ["claude", "mcp", "add", "hearth", "--"]
+        return words[5:]
+    if agent == "codex":
+        servers = tomllib.loads(shown)["mcp_servers"]
+    else:
+        servers = json.loads(shown)[
+            "servers" if agent == "vscode" else "mcpServers"
+        ]
+    assert list(servers) == ["hearth"]
+    return [servers["hearth"]["command"], *servers["hearth"]["args"]]
+
+
 @pytest.mark.parametrize("agent", ["claude", "codex", "cursor", "vscode"])
 def test_tools_for_agents(gateway: Gateway, agent: str) -> None:
     shown = gateway.run("mcp", "config", agent).stdout
-    assert "mcp" in shown
-    assert "hearth" in shown
-    if agent in ("cursor", "vscode"):
-        key = "servers" if agent == "vscode" else "mcpServers"
-        assert json.loads(shown)[key]["hearth"]["args"] == ["mcp"]
+    assert started_by(agent, shown) == [os.path.realpath(HEARTH), "mcp"]
     assert gateway.run("mcp", "config", "nonsense").returncode == 2
 
 
