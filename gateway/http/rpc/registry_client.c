@@ -188,57 +188,59 @@ void registry_client_on_answer(http_t *http, const frontend_event_t *event)
     }
 }
 
+/* The status of HTTP for each error of the registry; 500 for others. */
+static const struct {
+    const char *ename;
+    int status;
+} statuses[] = {
+    {"UnknownSession", 404},
+    {"SessionGone", 404},
+    {"AmbiguousSession", 404},
+    {"TooManySessions", 403},
+    {"SessionAlive", 409},
+    {"SessionNotStarted", 500},
+    {"GatewayStopping", 503},
+    {"GatewayBusy", 503},
+    {"SessionNotResponding", 503},
+    {"SessionNotEnded", 503},
+    {"BadRequest", 400},
+    {"NotPermitted", 403},
+    {"ToolsConflict", 409},
+    {"UnknownProvider", 404},
+    {"CallEnded", 409},
+    {"ProviderRemoved", 404},
+    {"TooManyWaits", 429},
+    {"PackagesInvalid", 400},
+    {"PackagesOff", 403},
+    {"PackagesRefused", 403},
+    {"PackagesConflict", 409},
+    {"PackagesUnreachable", 502},
+    {"PackagesBusy", 503},
+    {"PackagesFailed", 500},
+    {"RestartNeeded", 409},
+    {"FetchInvalid", 400},
+    {"FetchOff", 403},
+    {"FetchRefused", 403},
+    {"FetchUnreachable", 502},
+    {"FetchBusy", 503},
+    {"FetchFailed", 500},
+    {"FetchCancelled", 409},
+    {"FetchUnknown", 404},
+    {"FilesBusy", 503},
+    {"WorkspaceFull", 507},
+    {"PathRefused", 400},
+    {"IsFolder", 400},
+    {"FileNotFound", 404},
+    {"FileDenied", 403},
+    {"FileBusy", 503},
+    {"FileExists", 409},
+    {"FolderNotEmpty", 409},
+    {"FileChanged", 409},
+    {"FetchKeyUsed", 409},
+};
+
 bool registry_client_is_ok(exchange_t *exchange, const json_t *reply)
 {
-    static const struct {
-        const char *ename;
-        int status;
-    } statuses[] = {
-        {"UnknownSession", 404},
-        {"SessionGone", 404},
-        {"AmbiguousSession", 404},
-        {"TooManySessions", 403},
-        {"SessionNotStarted", 500},
-        {"GatewayStopping", 503},
-        {"GatewayBusy", 503},
-        {"SessionNotResponding", 503},
-        {"SessionNotEnded", 503},
-        {"BadRequest", 400},
-        {"NotPermitted", 403},
-        {"ToolsConflict", 409},
-        {"UnknownProvider", 404},
-        {"CallEnded", 409},
-        {"ProviderRemoved", 404},
-        {"TooManyWaits", 429},
-        {"PackagesInvalid", 400},
-        {"PackagesOff", 403},
-        {"PackagesRefused", 403},
-        {"PackagesConflict", 409},
-        {"SessionAlive", 409},
-        {"PackagesUnreachable", 502},
-        {"PackagesBusy", 503},
-        {"PackagesFailed", 500},
-        {"RestartNeeded", 409},
-        {"FetchInvalid", 400},
-        {"FetchOff", 403},
-        {"FetchRefused", 403},
-        {"FetchUnreachable", 502},
-        {"FetchBusy", 503},
-        {"FetchFailed", 500},
-        {"FetchCancelled", 409},
-        {"FetchUnknown", 404},
-        {"FilesBusy", 503},
-        {"WorkspaceFull", 507},
-        {"PathRefused", 400},
-        {"IsFolder", 400},
-        {"FileNotFound", 404},
-        {"FileDenied", 403},
-        {"FileBusy", 503},
-        {"FileExists", 409},
-        {"FolderNotEmpty", 409},
-        {"FileChanged", 409},
-        {"FetchKeyUsed", 409},
-    };
     const char *status = json_string_value(json_object_get(reply, "status"));
     const char *ename = json_string_value(json_object_get(reply, "ename"));
     const char *evalue = json_string_value(json_object_get(reply, "evalue"));
