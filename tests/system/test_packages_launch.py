@@ -358,12 +358,13 @@ def test_doctor_looks_for_uv_and_at_the_folder(tmp_path: Path) -> None:
     advisories = tmp_path / "osv.zip"
     advisories.touch()
 
-    def row() -> dict[str, str]:
+    def row(*more: str) -> dict[str, str]:
+        named = more or [f"advisories = {advisories}"]
         config.write_text(
             f"packages\n    dir = {top}\n    uv = {uv}\n"
             "profile\n    python3\n        packages\n"
             "            index = http://127.0.0.1:9/simple/\n"
-            f"            advisories = {advisories}\n"
+            + "".join(f"            {line}\n" for line in named)
         )
         done = gateway.run("doctor", "--json", "--config", str(config))
         found: list[dict[str, str]] = [
@@ -382,7 +383,14 @@ def test_doctor_looks_for_uv_and_at_the_folder(tmp_path: Path) -> None:
         uv.write_text("")
         uv.chmod(0o755)
         assert row()["state"] == "ok"
+        assert row()["found"].endswith(f"/simple/, in {top}")
         assert str(uv) in row()["found"]
+        loose = row("pth = yes", "shadow = yes")
+        assert loose["state"] == "ok"
+        assert loose["found"].endswith(
+            "; malicious versions are not known; they may have code for the "
+            "start; they may hide modules of the profile's"
+        )
         advisories.unlink()
         assert row()["state"] == "warning"
         assert f"{advisories} is not a file" in row()["found"]

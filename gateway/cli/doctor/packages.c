@@ -13,6 +13,7 @@ static void check_profile(report_t *report, const profile_t *profile)
         mem_format("packages %.*s", NAME_MAX_SIZE, profile->name);
     cleanup_free char *uv = packages_place_uv(report->options, profile);
     const char *named = report->options->packages.uv;
+    const profile_packages_t *packages = &profile->packages;
     fault_t fault;
 
     if (doctor_check_folder(report->options, "packages/dir",
@@ -39,9 +40,15 @@ static void check_profile(report_t *report, const profile_t *profile)
                    "%s is not a file, so sessions get no packages",
                    profile->packages.advisories);
     else
-        doctor_add(report, name, FOUND_OK, "", "%s, from %s%s, in %s", uv,
-                   profile->packages.is_offline ? "the cache of " : "",
-                   profile->packages.index, report->options->packages.dir);
+        doctor_add(
+            report, name, FOUND_OK, "", "%s, from %s%s, in %s%s%s%s", uv,
+            packages->is_offline ? "the cache of " : "", packages->index,
+            report->options->packages.dir,
+            packages->advisories ? "" : "; malicious versions are not known",
+            packages->has_start_files ? "; they may have code for the start"
+                                      : "",
+            packages->has_shadows ? "; they may hide modules of the profile's"
+                                  : "");
 }
 
 void doctor_check_packages(report_t *report)
