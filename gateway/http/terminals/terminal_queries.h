@@ -1,11 +1,11 @@
 /* Leaves out of a terminal's output what has the terminal answer: the answer
  * would be typed into the shell. A program that asks gets its answer from the
- * clients that are there; one that comes later, and gets the recent output,
- * must not answer again.
+ * clients that are there. One that comes later gets the recent output, and must
+ * not answer again.
  *
- * Left out are ENQ, requests for reports (CSI, ECMA-48 and xterm's), colours
- * and the clipboard (OSC), and all strings for the device (DCS, SOS, PM, APC).
- * Plain data, initialised to zero. */
+ * Left out are requests for reports (ENQ, and CSI as in ECMA-48 and xterm),
+ * colours and the clipboard (OSC). So are all strings for the device: DCS, SOS,
+ * PM and APC. Plain data, initialised to zero. */
 #ifndef HEARTH_GATEWAY_HTTP_TERMINALS_TERMINAL_QUERIES_H
 #define HEARTH_GATEWAY_HTTP_TERMINALS_TERMINAL_QUERIES_H
 

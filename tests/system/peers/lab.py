@@ -89,6 +89,7 @@ def write_config(
         "JUPYTER_PREFER_ENV_PATH": "0",
         "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
         "JUPYTERLAB_WORKSPACES_DIR": str(folder / "workspaces"),
+        "PYTHONFAULTHANDLER": "1",
     }
 
 
@@ -150,10 +151,23 @@ class LabServer:
         )
         return found.group(0)
 
+    def kill(self) -> None:
+        """End a server that is Jupyter's alone. It may hang in its end, where
+        it waits for a thread of aiosqlite that nothing has stopped."""
+        self.process.kill()
+        self.process.wait()
+
     def stop(self) -> int:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE)
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            # Its log then has where each thread is (PYTHONFAULTHANDLER).
+            self.process.send_signal(signal.SIGABRT)
+            self.process.wait()
+            sys.stderr.write(self.log.read_text()[-8000:])
+            raise
 
 
 @contextmanager

@@ -102,7 +102,7 @@ def test_external_kernels(
             lambda: not server.ask("api/kernels"), "it is in the list no more"
         )
     finally:
-        server.stop()
+        server.kill()
     assert agent.value("limit.value") == 60  # it did not end with that
 
 
@@ -145,7 +145,7 @@ def test_the_front_end_on_hearths_own_rest(
             assert any("/channels" in line for line in proxy.asked)
         assert server.ask("api/kernels") == []  # it has none itself
     finally:
-        server.stop()
+        server.kill()
 
 
 def test_terminals_of_the_front_end(
@@ -191,7 +191,7 @@ def test_terminals_of_the_front_end(
             )
         assert server.ask("api/terminals") == []  # it has none itself
     finally:
-        server.stop()
+        server.kill()
 
 
 # What a person sees of each type, and where.
@@ -225,7 +225,7 @@ def library(
     env = {**write_config(folder), **with_kernelspec(gateway, folder)}
     server = LabServer([str(JUPYTER_LAB)], env, folder)
     yield server
-    server.stop()
+    server.kill()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -293,4 +293,4 @@ def test_the_file_browser_shows_workspaces_and_recordings(
             assert "PUT /api/contents/" in asked
             assert "/checkpoints" in asked
     finally:
-        server.stop()
+        server.kill()

@@ -338,7 +338,34 @@ static void files_without_a_description_are_kept(void **state)
         assert_int_equal(file_replace(file, 0600, "x", 1, &fault), 0);
         adopt_take_all(parts);
         assert_int_equal(access(file, F_OK), 0);
+        cleanup_free char *spare = mem_format("%s/session.json.before", folder);
+        assert_int_equal(access(spare, F_OK), 0);
     }
+}
+
+static void a_half_made_session_without_a_workspace_is_removed(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *folder = state_path("half");
+    fault_t fault;
+
+    assert_int_equal(path_make_folders(folder, 0700, &fault), 0);
+    adopt_take_all(parts);
+    assert_int_not_equal(access(folder, F_OK), 0);
+}
+
+static void an_empty_journal_is_kept(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *folder = leave_half_made("half");
+    cleanup_free char *journal = mem_format("%s/journal", folder);
+    cleanup_free char *workspace = mem_format("%s/workspace", folder);
+    fault_t fault;
+
+    assert_int_equal(path_make_folders(journal, 0700, &fault), 0);
+    adopt_take_all(parts);
+    assert_int_equal(access(journal, F_OK), 0);
+    assert_int_equal(access(workspace, F_OK), 0);
 }
 
 static void a_kernel_of_no_session_is_killed_and_waited_for(void **state)
@@ -426,6 +453,8 @@ int main(void)
         TEST(an_unreadable_session_is_ended),
         TEST(a_half_made_session_is_removed),
         TEST(files_without_a_description_are_kept),
+        TEST(a_half_made_session_without_a_workspace_is_removed),
+        TEST(an_empty_journal_is_kept),
         TEST(a_kernel_of_no_session_is_killed_and_waited_for),
         TEST(a_new_state_folder_has_no_sessions),
         TEST(an_old_session_is_found_for_a_revival),

@@ -1,4 +1,4 @@
-/* What a model learns of a session that is gone. */
+/* The end of a session, for a model. */
 #ifndef HEARTH_GATEWAY_HTTP_MCP_RESULTS_SESSION_END_H
 #define HEARTH_GATEWAY_HTTP_MCP_RESULTS_SESSION_END_H
 
