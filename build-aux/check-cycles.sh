@@ -1,5 +1,6 @@
 #!/bin/sh
-# Fails when object files need each other in a loop: what the linker sees, with
+# Fails when object files need each other in a loop, or when one needs a file that
+# comes after it in their list of a Makemodule.am: what the linker sees, with
 # macros, tables of functions and data. check-cycles.sh [SOURCES [BUILD]] reads
 # the objects of a build folder.
 set -eu
@@ -33,8 +34,23 @@ if [ -z "$pairs" ]; then
     exit 1
 fi
 
+# "LIST SOURCE" of each file in a list of sources, in the order of the lists.
+lists() {
+    (cd "$sources" && find . -name Makemodule.am -not -path './tests/*' \
+        -printf '%P\n') | sort | while read -r makemodule; do
+        awk -v folder="${makemodule%/*}" '
+        /^[^ \t]*_SOURCES [+]?=/ { list = $1 }
+        /^\t%D%\/.*[.]c( |$)/ && list {
+            sub(/%D%/, folder, $1)
+            print folder ":" list, $1
+        }
+        !/\\$/ { list = "" }' "$sources/$makemodule"
+    done
+}
+
 # shellcheck disable=SC2046
-nm -A -g $(printf '%s\n' "$pairs" | cut -d ' ' -f 2) | awk -v pairs="$pairs" '
+nm -A -g $(printf '%s\n' "$pairs" | cut -d ' ' -f 2) | awk -v pairs="$pairs" \
+    -v lists="$(lists)" '
 function folder(path)
 {
     sub(/[^\/]*$/, "", path)
@@ -81,6 +97,21 @@ function print_loop(path,    count, i, files)
         shown[files[i]] = 1
     }
 }
+# Reports each file of a list that needs a later one of it.
+function count_late(    count, entries, i, j, file, target, late) {
+    count = split(lists, entries)
+    for (i = 1; i < count; i += 2)
+        for (j = i + 2; j < count && entries[j] == entries[i]; j += 2) {
+            file = entries[i + 1]
+            target = entries[j + 1]
+            if (!((file, target) in symbols))
+                continue
+            late++
+            printf "%s is before %s, which it needs:%s\n", file, target,
+                symbols[file, target]
+        }
+    return late + 0
+}
 BEGIN {
     count = split(pairs, words)
     for (i = 1; i < count; i += 2)
@@ -116,6 +147,8 @@ END {
         printf "%s is in a loop:\n", file
         print_loop(loop)
     }
+    late = count_late()
     printf "%d files are in a loop\n", loops
-    exit loops > 0
+    printf "%d calls of a later file of the list\n", late
+    exit loops + late > 0
 }'
