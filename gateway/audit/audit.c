@@ -1,10 +1,10 @@
 /* See audit.h. Writers push lines over inproc to the one thread that has the
- * ledger. A line is the only kind of message, and is written as it comes: text,
- * which a closed socket frees, and no object to hand over. A full queue or a
- * writer's own bound loses records, and the next record that goes through says
- * how many. The writers share one socket, because a socket has a descriptor and
- * there are a thousand writers. A lock guards it, held for the moment of a
- * push. */
+ * chained log. A line is the only kind of message, and is written as it comes:
+ * text, which a closed socket frees, and no object to hand over. A full queue
+ * or a writer's own bound loses records, and the next record that goes through
+ * says how many. The writers share one socket, because a socket has a
+ * descriptor and there are a thousand writers. A lock guards it, held for the
+ * moment of a push. */
 #include "gateway/audit/audit.h"
 
 #include "base/buffer.h"
@@ -33,14 +33,14 @@ struct audit {
 
 typedef struct {
     zsock_t *pipe, *inbox; /* inbox is owned */
-    chained_log_t *ledger; /* owned */
+    chained_log_t *log;    /* owned */
     bool is_dirty;
     uint64_t lost; /* records that could not be written */
 } log_actor_t;
 
 /* The arguments of the thread. */
 typedef struct {
-    chained_log_t *ledger;
+    chained_log_t *log;
 } start_t;
 
 /* The socket that all writers share; NULL: there is no log. */
@@ -60,7 +60,7 @@ static void write_record(log_actor_t *self, const char *members)
 {
     fault_t fault;
 
-    if (chained_log_append(self->ledger, members, &fault) == 0) {
+    if (chained_log_append(self->log, members, &fault) == 0) {
         self->is_dirty = true;
         return;
     }
@@ -68,7 +68,7 @@ static void write_record(log_actor_t *self, const char *members)
         log_error("audit: %s", fault.text);
 }
 
-/* Writes a record of the log itself; the ledger knows these by their beginning.
+/* Writes a record about the log; chained_log.c knows these by their beginning.
  */
 static void write_own(log_actor_t *self, const char *outcome, const char *name,
                       json_t *value)
@@ -119,7 +119,7 @@ static int on_flush(zloop_t *loop, int timer, void *arg)
     (void) loop;
     (void) timer;
     if (self->is_dirty)
-        chained_log_flush(self->ledger);
+        chained_log_flush(self->log);
     self->is_dirty = false;
     return 0;
 }
@@ -137,15 +137,15 @@ static int on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
 static void audit_actor(zsock_t *pipe, void *args)
 {
     start_t *start = args;
-    log_actor_t self = {.pipe = pipe, .ledger = start->ledger};
+    log_actor_t self = {.pipe = pipe, .log = start->log};
     zloop_t *loop = zloop_new();
 
     self.inbox = zsock_new(ZMQ_PULL);
     zsock_set_rcvhwm(self.inbox, QUEUE_MAX);
     if (zsock_bind(self.inbox, ENDPOINT) < 0)
         log_error("audit: cannot bind %s", ENDPOINT);
-    write_own(&self, chained_log_is_damaged(self.ledger) ? "damaged" : "ok",
-              "text", json_string(chained_log_flaw(self.ledger)));
+    write_own(&self, chained_log_is_damaged(self.log) ? "damaged" : "ok",
+              "text", json_string(chained_log_flaw(self.log)));
     zsock_signal(pipe, 0);
     zloop_set_nonstop(loop, true);
     zloop_reader(loop, pipe, on_pipe, &self);
@@ -156,7 +156,7 @@ static void audit_actor(zsock_t *pipe, void *args)
     write_own(&self, "closed", "text", json_string(""));
     zloop_destroy(&loop);
     zsock_destroy(&self.inbox);
-    chained_log_destroy(&self.ledger);
+    chained_log_destroy(&self.log);
 }
 
 static void open_outbox(void)
@@ -190,12 +190,12 @@ int audit_new(const char *state_dir, uint64_t file_bytes, uint64_t files,
 
     if (r < 0)
         return r;
-    r = chained_log_open(folder, key, file_bytes, files, &start.ledger, fault);
+    r = chained_log_open(folder, key, file_bytes, files, &start.log, fault);
     memset(key, 0, sizeof key);
     if (r < 0)
         return fault_wrap(fault, "the audit log");
-    if (*chained_log_flaw(start.ledger))
-        log_warning("audit: %s", chained_log_flaw(start.ledger));
+    if (*chained_log_flaw(start.log))
+        log_warning("audit: %s", chained_log_flaw(start.log));
     *ret_audit = mem_new(sizeof **ret_audit);
     (*ret_audit)->actor = zactor_new(audit_actor, &start);
     open_outbox();

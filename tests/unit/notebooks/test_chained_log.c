@@ -21,8 +21,7 @@ static int make_folder(void **state)
 
     (void) state;
     if (!parent[0]) {
-        (void) snprintf(parent, sizeof parent,
-                        "/tmp/hearth-test-ledger-XXXXXX");
+        (void) snprintf(parent, sizeof parent, "/tmp/hearth-test-log-XXXXXX");
         if (sodium_init() < 0 || !mkdtemp(parent))
             return -1;
     }
@@ -45,34 +44,32 @@ static int remove_all(void **state)
     return parent[0] ? path_remove_tree(parent, &fault) : 0;
 }
 
-static chained_log_t *open_ledger(uint64_t file_bytes, uint64_t files_max)
+static chained_log_t *open_log(uint64_t file_bytes, uint64_t files_max)
 {
-    chained_log_t *ledger = NULL;
+    chained_log_t *log = NULL;
     fault_t fault;
 
     assert_int_equal(
-        chained_log_open(folder, key, file_bytes, files_max, &ledger, &fault),
-        0);
-    return ledger;
+        chained_log_open(folder, key, file_bytes, files_max, &log, &fault), 0);
+    return log;
 }
 
-static void append(chained_log_t *ledger, int from, int to)
+static void append(chained_log_t *log, int from, int to)
 {
     fault_t fault;
 
     for (int i = from; i <= to; i++) {
         cleanup_free char *members = mem_format("\"event\":\"e\",\"i\":%d", i);
-        assert_int_equal(chained_log_append(ledger, members, &fault), 0);
+        assert_int_equal(chained_log_append(log, members, &fault), 0);
     }
 }
 
 /* Writes a log with that many records besides those of its files. */
 static void write_log(int records, uint64_t file_bytes, uint64_t files_max)
 {
-    cleanup_chained_log chained_log_t *ledger =
-        open_ledger(file_bytes, files_max);
+    cleanup_chained_log chained_log_t *log = open_log(file_bytes, files_max);
 
-    append(ledger, 1, records);
+    append(log, 1, records);
 }
 
 static chained_log_report_t verify(void)
@@ -134,9 +131,9 @@ static void continues_an_existing_file(void **state)
     (void) state;
     write_log(3, 1 << 20, 4);
     {
-        cleanup_chained_log chained_log_t *ledger = open_ledger(1 << 20, 4);
-        assert_string_equal(chained_log_flaw(ledger), "");
-        append(ledger, 4, 5);
+        cleanup_chained_log chained_log_t *log = open_log(1 << 20, 4);
+        assert_string_equal(chained_log_flaw(log), "");
+        append(log, 4, 5);
     }
     assert_int_equal(verify().flaws, 0);
     assert_int_equal(verify().records, 6);
@@ -210,17 +207,17 @@ static void shows_that_the_last_records_were_removed(void **state)
     assert_non_null(strstr(verify().text, "records at the end are missing"));
     /* And goes on to do so when more has come since. */
     {
-        cleanup_chained_log chained_log_t *ledger = open_ledger(1 << 20, 4);
+        cleanup_chained_log chained_log_t *log = open_log(1 << 20, 4);
         fault_t fault;
 
-        assert_true(chained_log_is_damaged(ledger));
+        assert_true(chained_log_is_damaged(log));
         assert_int_equal(
-            chained_log_append(ledger,
+            chained_log_append(log,
                                "\"event\":\"log\",\"who\":\"audit\","
                                "\"outcome\":\"damaged\"",
                                &fault),
             0);
-        append(ledger, 5, 6);
+        append(log, 5, 6);
     }
     assert_int_equal(verify().flaws, 1);
     assert_non_null(strstr(verify().text, "found the log damaged"));
@@ -230,7 +227,7 @@ static void shows_that_the_last_records_were_removed(void **state)
 static void keeps_a_file_with_an_invalid_first_line(void **state)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    cleanup_chained_log chained_log_t *ledger = NULL;
+    cleanup_chained_log chained_log_t *log = NULL;
     cleanup_free char *head = NULL;
 
     (void) state;
@@ -240,8 +237,8 @@ static void keeps_a_file_with_an_invalid_first_line(void **state)
     write_all(1, content.data, content.size);
     head = mem_format("%s/head", folder);
     assert_int_equal(unlink(head), 0);
-    ledger = open_ledger(1 << 20, 4);
-    assert_true(chained_log_is_damaged(ledger));
+    log = open_log(1 << 20, 4);
+    assert_true(chained_log_is_damaged(log));
     assert_int_equal(verify().files, 2);
     assert_true(verify().flaws > 0);
 }
@@ -260,10 +257,10 @@ static void shows_that_all_records_were_removed(void **state)
             write_all(1, "", 0);
         else
             assert_int_equal(unlink(path), 0);
-        cleanup_chained_log chained_log_t *ledger = open_ledger(1 << 20, 4);
-        assert_true(chained_log_is_damaged(ledger));
-        assert_non_null(strstr(chained_log_flaw(ledger), "missing"));
-        append(ledger, 1, 2);
+        cleanup_chained_log chained_log_t *log = open_log(1 << 20, 4);
+        assert_true(chained_log_is_damaged(log));
+        assert_non_null(strstr(chained_log_flaw(log), "missing"));
+        append(log, 1, 2);
     }
 }
 
@@ -277,10 +274,10 @@ static void truncates_a_record_torn_by_a_crash(void **state)
     buffer_text(&content, "{\"n\":5,\"event\":\"half");
     write_all(1, content.data, content.size);
     {
-        cleanup_chained_log chained_log_t *ledger = open_ledger(1 << 20, 4);
-        assert_non_null(strstr(chained_log_flaw(ledger), "unfinished"));
-        assert_false(chained_log_is_damaged(ledger));
-        append(ledger, 4, 4);
+        cleanup_chained_log chained_log_t *log = open_log(1 << 20, 4);
+        assert_non_null(strstr(chained_log_flaw(log), "unfinished"));
+        assert_false(chained_log_is_damaged(log));
+        append(log, 4, 4);
     }
     assert_int_equal(verify().flaws, 0);
     assert_int_equal(verify().last, 5);
@@ -304,9 +301,9 @@ static void rotates_and_keeps_the_newest(void **state)
             assert_in_range(status.st_size, 1, 4096 + CHAINED_LOG_LINE_MAX);
     }
     {
-        cleanup_chained_log chained_log_t *ledger = open_ledger(4096, 3);
-        assert_string_equal(chained_log_flaw(ledger), "");
-        append(ledger, 401, 500);
+        cleanup_chained_log chained_log_t *log = open_log(4096, 3);
+        assert_string_equal(chained_log_flaw(log), "");
+        append(log, 401, 500);
     }
     assert_int_equal(verify().flaws, 0);
 }
@@ -353,8 +350,8 @@ static void shows_a_forged_head(void **state)
         assert_int_equal(verify().flaws, 1);
         assert_non_null(strstr(verify().text, "head was changed"));
     }
-    cleanup_chained_log chained_log_t *ledger = open_ledger(1 << 20, 4);
-    assert_true(chained_log_is_damaged(ledger));
+    cleanup_chained_log chained_log_t *log = open_log(1 << 20, 4);
+    assert_true(chained_log_is_damaged(log));
 }
 
 /* Another file of its number does not stand for it. */
@@ -372,7 +369,7 @@ static void shows_a_file_that_another_stands_for(void **state)
 
 /* A writer that is at work while the log is read. */
 typedef struct {
-    chained_log_t *ledger;
+    chained_log_t *log;
     int records; /* that it appends when the reader has the first one */
 } writing_t;
 
@@ -382,14 +379,14 @@ static bool append_meanwhile(void *arg, const char *line, size_t size)
 
     (void) line;
     (void) size;
-    append(writing->ledger, 1, writing->records);
+    append(writing->log, 1, writing->records);
     writing->records = 0;
     return true;
 }
 
-static chained_log_report_t verify_beside(chained_log_t *ledger, int records)
+static chained_log_report_t verify_beside(chained_log_t *log, int records)
 {
-    writing_t writing = {ledger, records};
+    writing_t writing = {log, records};
     chained_log_report_t report;
     fault_t fault;
 
@@ -402,11 +399,11 @@ static chained_log_report_t verify_beside(chained_log_t *ledger, int records)
 static void records_that_come_while_it_reads_are_not_missing(void **state)
 {
     (void) state;
-    cleanup_chained_log chained_log_t *ledger = open_ledger(400, 100);
+    cleanup_chained_log chained_log_t *log = open_log(400, 100);
     chained_log_report_t report;
 
-    append(ledger, 1, 5);
-    report = verify_beside(ledger, 10);
+    append(log, 1, 5);
+    report = verify_beside(log, 10);
     assert_string_equal(report.text, "");
     assert_int_equal(report.flaws, 0);
     assert_true(report.last < verify().last);
@@ -415,13 +412,13 @@ static void records_that_come_while_it_reads_are_not_missing(void **state)
 static void files_that_go_while_it_reads_are_not_missing(void **state)
 {
     (void) state;
-    cleanup_chained_log chained_log_t *ledger = open_ledger(400, 3);
+    cleanup_chained_log chained_log_t *log = open_log(400, 3);
     chained_log_report_t report;
 
-    append(ledger, 1, 20);
+    append(log, 1, 20);
     /* One of the three goes, which was read already; then all of them. */
     for (int records = 2; records < 20; records += 16) {
-        report = verify_beside(ledger, records);
+        report = verify_beside(log, records);
         assert_string_equal(report.text, "");
         assert_int_equal(report.flaws, 0);
     }
@@ -430,13 +427,13 @@ static void files_that_go_while_it_reads_are_not_missing(void **state)
 static void refuses_an_invalid_line(void **state)
 {
     (void) state;
-    cleanup_chained_log chained_log_t *ledger = open_ledger(1 << 20, 4);
+    cleanup_chained_log chained_log_t *log = open_log(1 << 20, 4);
     cleanup_free char *large = mem_new(CHAINED_LOG_LINE_MAX + 1);
     fault_t fault;
 
     memset(large, 'x', CHAINED_LOG_LINE_MAX);
-    assert_int_equal(chained_log_append(ledger, large, &fault), -EMSGSIZE);
-    assert_int_equal(chained_log_append(ledger, "\"a\":\"\n\"", &fault),
+    assert_int_equal(chained_log_append(log, large, &fault), -EMSGSIZE);
+    assert_int_equal(chained_log_append(log, "\"a\":\"\n\"", &fault),
                      -EMSGSIZE);
     assert_int_equal(verify().flaws, 0);
     assert_int_equal(verify().records, 1);

@@ -101,13 +101,13 @@ static chained_log_report_t read_all(void)
 /* Opens the log as the audit does. A file that is not a log is left alone. */
 static void go_on(const chained_log_report_t *before)
 {
-    cleanup_chained_log chained_log_t *ledger = NULL;
+    cleanup_chained_log chained_log_t *log = NULL;
     fault_t fault;
 
-    if (chained_log_open(log_folder, key, FILE_BYTES, 4, &ledger, &fault) < 0)
+    if (chained_log_open(log_folder, key, FILE_BYTES, 4, &log, &fault) < 0)
         return;
-    bool is_reported = chained_log_is_damaged(ledger);
-    if (chained_log_append(ledger, "\"event\":\"fuzz\"", &fault) < 0)
+    bool is_reported = chained_log_is_damaged(log);
+    if (chained_log_append(log, "\"event\":\"fuzz\"", &fault) < 0)
         abort();
     chained_log_report_t after = read_all();
     if (!after.records
