@@ -20,7 +20,7 @@
 #define MEETING_MS      10000
 #define MEETING_LOOK_MS 5
 
-static atomic_uint made; /* boards of this program */
+static atomic_uint made; /* mailboxes of this program */
 
 struct mailbox {
     zsock_t *socket; /* owned; ROUTER */
