@@ -11,7 +11,7 @@ typedef enum {
     SEQUEL,
     LAUNCH,
     LINK,
-    RECEPTION,
+    SUBSCRIBERS,
     SERVICE,
     REGION_COUNT
 } region_t;
@@ -73,10 +73,10 @@ static const transition_t transitions[] = {
     {STATE_ON_UNSTUCK, LINK, IN(LINK_STUCK), LINK_DOWN},
     {STATE_ON_RELAUNCH, LINK, ANY, LINK_DOWN},
 
-    {STATE_ON_HOLD, RECEPTION, IN(SUBSCRIBERS_OPEN), SUBSCRIBERS_HELD},
-    {STATE_ON_END_HELD, RECEPTION, IN(SUBSCRIBERS_HELD),
+    {STATE_ON_HOLD, SUBSCRIBERS, IN(SUBSCRIBERS_OPEN), SUBSCRIBERS_HELD},
+    {STATE_ON_END_HELD, SUBSCRIBERS, IN(SUBSCRIBERS_HELD),
      SUBSCRIBERS_HELD_ENDED},
-    {STATE_ON_RELEASE, RECEPTION, ANY, SUBSCRIBERS_OPEN},
+    {STATE_ON_RELEASE, SUBSCRIBERS, ANY, SUBSCRIBERS_OPEN},
 
     {STATE_ON_DRAIN, SERVICE, IN(SERVICE_FULL), SERVICE_DRAINING},
     {STATE_ON_BREAK, SERVICE, ANY, SERVICE_BROKEN},
@@ -132,7 +132,7 @@ session_link_t session_state_link(const session_state_t *self)
 
 session_subscribers_t session_state_subscribers(const session_state_t *self)
 {
-    return (session_subscribers_t) self->values[RECEPTION];
+    return (session_subscribers_t) self->values[SUBSCRIBERS];
 }
 
 session_service_t session_state_service(const session_state_t *self)
@@ -157,7 +157,7 @@ bool session_state_is_greeted(const session_state_t *self)
 
 bool session_state_is_held(const session_state_t *self)
 {
-    return self->values[RECEPTION] != SUBSCRIBERS_OPEN;
+    return self->values[SUBSCRIBERS] != SUBSCRIBERS_OPEN;
 }
 
 bool session_state_awaits_answer(const session_state_t *self)

@@ -48,7 +48,7 @@ typedef enum {
     LINK_STUCK, /* cut, since the journal cannot be written */
 } session_link_t;
 
-/* The reception of clients' requests. */
+/* Clients' requests: taken, or held until subscribers are back. */
 typedef enum {
     SUBSCRIBERS_OPEN,
     SUBSCRIBERS_HELD,       /* after a take-over: until subscribers are back */
