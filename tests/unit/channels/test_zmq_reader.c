@@ -1,4 +1,4 @@
-/* A lookout looks at a socket when its descriptor, or who used the socket,
+/* A reader looks at a socket when its descriptor, or a caller that used it,
  * gives reason, and misses nothing. */
 #include "gateway/channels/zmq_reader.h"
 
@@ -11,7 +11,7 @@
 typedef struct {
     zloop_t *loop;
     zsock_t *ours, *peers;
-    zmq_reader_t *lookout;
+    zmq_reader_t *reader;
     int wanted, taken; /* messages */
     int calls, most;   /* of the handler; messages that one call takes */
     bool is_late;
@@ -23,7 +23,7 @@ static int on_socket(zloop_t *loop, zsock_t *socket, void *arg)
 
     (void) loop;
     bench->calls++;
-    for (int i = 0; i < bench->most && zmq_reader_has_input(bench->lookout);
+    for (int i = 0; i < bench->most && zmq_reader_has_input(bench->reader);
          i++) {
         char *text = zstr_recv(socket);
         assert_non_null(text);
@@ -70,11 +70,10 @@ static int set_up(void **state)
     zloop_set_nonstop(bench->loop, true);
     bench->ours = zsock_new(ZMQ_PAIR);
     bench->peers = zsock_new(ZMQ_PAIR);
-    assert_true(zsock_bind(bench->ours, "inproc://lookout-%d", number) >= 0);
-    assert_true(zsock_connect(bench->peers, "inproc://lookout-%d", number)
-                >= 0);
+    assert_true(zsock_bind(bench->ours, "inproc://reader-%d", number) >= 0);
+    assert_true(zsock_connect(bench->peers, "inproc://reader-%d", number) >= 0);
     bench->most = 100;
-    bench->lookout = zmq_reader_new(bench->loop, bench->ours, on_socket, bench);
+    bench->reader = zmq_reader_new(bench->loop, bench->ours, on_socket, bench);
     *state = bench;
     return 0;
 }
@@ -84,7 +83,7 @@ static int tear_down(void **state)
     bench_t *bench = *state;
 
     zloop_destroy(&bench->loop);
-    zmq_reader_destroy(&bench->lookout);
+    zmq_reader_destroy(&bench->reader);
     zsock_destroy(&bench->ours);
     zsock_destroy(&bench->peers);
     free(bench);
@@ -139,7 +138,7 @@ static int on_swallow(zloop_t *loop, int timer, void *arg)
     (void) timer;
     say(bench, 1);
     assert_true(zsock_events(bench->ours) & ZMQ_POLLIN);
-    zmq_reader_touch(bench->lookout);
+    zmq_reader_touch(bench->reader);
     return 0;
 }
 
