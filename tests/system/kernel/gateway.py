@@ -149,8 +149,10 @@ class Gateway:
         os.kill(self.pid, signal.SIGINT)
 
     def interrupt_until_reply(self, request):
-        """As the gateway's ladder does: again, when a cell goes on. One can
-        come at a moment when nothing of the cell's is there to be stopped."""
+        """Interrupt as the gateway's escalation does: again, if a cell goes on.
+
+        A signal can come while nothing of the cell's runs that it would stop.
+        """
         events = []
         deadline = time.monotonic() + LONG
         self.interrupt()
