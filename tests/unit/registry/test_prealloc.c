@@ -19,7 +19,7 @@
 
 static const cgroup_limits_t limits = {.memory = 1 << 30, .processes = 64};
 
-static prealloc_t *blank_in(void)
+static prealloc_t *prealloc_in(void)
 {
     cleanup_free char *runtime = inside("run");
     cleanup_free char *states = inside("state");
@@ -42,13 +42,14 @@ static void assert_there(const char *name, bool is_there)
         assert_int_equal(status.st_mode & 07777, 0700);
 }
 
-static bool take(prealloc_t *blank, const char *runtime, const char *state)
+static bool take(prealloc_t *prealloc, const char *runtime, const char *state)
 {
     cleanup_free char *runtime_folder = inside(runtime);
     cleanup_free char *state_folder = inside(state);
-    const char *id = prealloc_id(blank);
-    assert_false(prealloc_take(blank, "another", runtime_folder, state_folder));
-    return prealloc_take(blank, id ? id : ID, runtime_folder, state_folder);
+    const char *id = prealloc_id(prealloc);
+    assert_false(
+        prealloc_take(prealloc, "another", runtime_folder, state_folder));
+    return prealloc_take(prealloc, id ? id : ID, runtime_folder, state_folder);
 }
 
 static void becomes_the_folders_of_one_session(void **state)
@@ -56,16 +57,16 @@ static void becomes_the_folders_of_one_session(void **state)
     (void) state;
     make("run/sessions");
     make("state/sessions");
-    cleanup_prealloc prealloc_t *blank = blank_in();
-    assert_false(take(blank, "run/sessions/a", "state/sessions/a"));
-    prealloc_make(blank, ID, &limits);
-    assert_true(prealloc_is_there(blank));
-    assert_true(take(blank, "run/sessions/a", "state/sessions/a"));
+    cleanup_prealloc prealloc_t *prealloc = prealloc_in();
+    assert_false(take(prealloc, "run/sessions/a", "state/sessions/a"));
+    prealloc_make(prealloc, ID, &limits);
+    assert_true(prealloc_is_there(prealloc));
+    assert_true(take(prealloc, "run/sessions/a", "state/sessions/a"));
     assert_there("run/sessions/a", true);
     assert_there("state/sessions/a", true);
     assert_there("state/sessions/a/workspace", true);
-    assert_false(prealloc_is_there(blank));
-    assert_false(take(blank, "run/sessions/b", "state/sessions/b"));
+    assert_false(prealloc_is_there(prealloc));
+    assert_false(take(prealloc, "run/sessions/b", "state/sessions/b"));
     assert_there("run/sessions/b", false);
 }
 
@@ -82,25 +83,26 @@ static void has_sockets_that_go_with_their_folder(void **state)
     (void) state;
     make("run/sessions");
     make("state/sessions");
-    cleanup_prealloc prealloc_t *blank = blank_in();
-    cleanup_launch_resources launch_resources_t none = LAUNCH_RESOURCES_NONE,
-                                                outfit = LAUNCH_RESOURCES_NONE;
-    assert_null(prealloc_id(blank));
-    prealloc_make(blank, ID, &limits);
-    assert_string_equal(prealloc_id(blank), ID);
+    cleanup_prealloc prealloc_t *prealloc = prealloc_in();
+    cleanup_launch_resources launch_resources_t none = LAUNCH_RESOURCES_NONE;
+    cleanup_launch_resources launch_resources_t resources =
+        LAUNCH_RESOURCES_NONE;
+    assert_null(prealloc_id(prealloc));
+    prealloc_make(prealloc, ID, &limits);
+    assert_string_equal(prealloc_id(prealloc), ID);
     /* Not before the folders are the session's. */
-    prealloc_take_resources(blank, ID, &limits, &none);
+    prealloc_take_resources(prealloc, ID, &limits, &none);
     assert_int_equal(none.link_fd, -1);
-    assert_true(take(blank, "run/sessions/a", "state/sessions/a"));
-    prealloc_take_resources(blank, OTHER, &limits, &none);
+    assert_true(take(prealloc, "run/sessions/a", "state/sessions/a"));
+    prealloc_take_resources(prealloc, OTHER, &limits, &none);
     assert_int_equal(none.link_fd, -1);
-    prealloc_take_resources(blank, ID, &limits, &outfit);
+    prealloc_take_resources(prealloc, ID, &limits, &resources);
     assert_answers("run/sessions/a/link.sock", true);
     assert_answers("run/sessions/a/init.sock", true);
-    prealloc_take_resources(blank, ID, &limits, &none);
+    prealloc_take_resources(prealloc, ID, &limits, &none);
     assert_int_equal(none.link_fd, -1);
     assert_null(none.group);
-    launch_resources_clear(&outfit);
+    launch_resources_clear(&resources);
     assert_answers("run/sessions/a/link.sock", false);
     assert_answers("run/sessions/a/init.sock", false);
 }
@@ -111,17 +113,18 @@ static void starts_again_with_another_id(void **state)
     (void) state;
     make("run/sessions");
     make("state/sessions");
-    cleanup_prealloc prealloc_t *blank = blank_in();
-    cleanup_launch_resources launch_resources_t outfit = LAUNCH_RESOURCES_NONE;
-    prealloc_make(blank, ID, &limits);
-    assert_true(take(blank, "run/sessions/a", "state/sessions/a"));
-    prealloc_make(blank, OTHER, &limits);
+    cleanup_prealloc prealloc_t *prealloc = prealloc_in();
+    cleanup_launch_resources launch_resources_t resources =
+        LAUNCH_RESOURCES_NONE;
+    prealloc_make(prealloc, ID, &limits);
+    assert_true(take(prealloc, "run/sessions/a", "state/sessions/a"));
+    prealloc_make(prealloc, OTHER, &limits);
     assert_answers("run/sessions/a/link.sock", false);
-    assert_true(take(blank, "run/sessions/b", "state/sessions/b"));
-    prealloc_take_resources(blank, ID, &limits, &outfit);
-    assert_int_equal(outfit.link_fd, -1);
-    prealloc_take_resources(blank, OTHER, &limits, &outfit);
-    assert_true(outfit.link_fd >= 0 && outfit.init_fd >= 0);
+    assert_true(take(prealloc, "run/sessions/b", "state/sessions/b"));
+    prealloc_take_resources(prealloc, ID, &limits, &resources);
+    assert_int_equal(resources.link_fd, -1);
+    prealloc_take_resources(prealloc, OTHER, &limits, &resources);
+    assert_true(resources.link_fd >= 0 && resources.init_fd >= 0);
     assert_answers("run/sessions/b/link.sock", true);
 }
 
@@ -129,9 +132,9 @@ static void leaves_no_files_after_a_failure(void **state)
 {
     (void) state;
     make("run/sessions");
-    cleanup_prealloc prealloc_t *blank = blank_in();
-    prealloc_make(blank, ID, &limits);
-    assert_false(take(blank, "run/sessions/a", "state/elsewhere/a"));
+    cleanup_prealloc prealloc_t *prealloc = prealloc_in();
+    prealloc_make(prealloc, ID, &limits);
+    assert_false(take(prealloc, "run/sessions/a", "state/elsewhere/a"));
     assert_there("run/sessions/a", false);
     assert_there("run/next", false);
     assert_there("state/next", false);
@@ -140,16 +143,16 @@ static void leaves_no_files_after_a_failure(void **state)
 static void is_removed_with_its_owner_or_the_next_one(void **state)
 {
     (void) state;
-    prealloc_t *blank = blank_in();
-    prealloc_make(blank, ID, &limits);
+    prealloc_t *prealloc = prealloc_in();
+    prealloc_make(prealloc, ID, &limits);
     assert_there("state/next/workspace", true);
-    prealloc_destroy(&blank);
+    prealloc_destroy(&prealloc);
     assert_there("run/next", false);
     assert_there("state/next", false);
     make("state/next/workspace");
-    blank = blank_in();
+    prealloc = prealloc_in();
     assert_there("state/next", false);
-    prealloc_destroy(&blank);
+    prealloc_destroy(&prealloc);
 }
 
 static void fails_without_a_folder(void **state)
@@ -158,9 +161,9 @@ static void fails_without_a_folder(void **state)
     cleanup_free char *occupant = inside("run");
     fault_t fault;
     assert_int_equal(file_replace(occupant, 0600, "", 0, &fault), 0);
-    cleanup_prealloc prealloc_t *blank = blank_in();
-    prealloc_make(blank, ID, &limits);
-    assert_false(prealloc_is_there(blank));
+    cleanup_prealloc prealloc_t *prealloc = prealloc_in();
+    prealloc_make(prealloc, ID, &limits);
+    assert_false(prealloc_is_there(prealloc));
     assert_there("state/next", false);
 }
 
@@ -184,19 +187,20 @@ static int without_groups(void **state)
 /* Makes a group with `limits`, and takes it for a session with others. */
 static void take_with(const cgroup_limits_t *others, bool fits)
 {
-    cleanup_prealloc prealloc_t *blank = blank_in();
-    cleanup_launch_resources launch_resources_t outfit = LAUNCH_RESOURCES_NONE;
+    cleanup_prealloc prealloc_t *prealloc = prealloc_in();
+    cleanup_launch_resources launch_resources_t resources =
+        LAUNCH_RESOURCES_NONE;
 
-    prealloc_make(blank, ID, &limits);
+    prealloc_make(prealloc, ID, &limits);
     DID("make " ID ".1 of 64");
-    assert_true(take(blank, "run/sessions/a", "state/sessions/a"));
-    prealloc_take_resources(blank, ID, others, &outfit);
+    assert_true(take(prealloc, "run/sessions/a", "state/sessions/a"));
+    prealloc_take_resources(prealloc, ID, others, &resources);
     DID(fits ? "" : "remove; forget");
-    assert_int_equal(outfit.group != NULL, fits);
+    assert_int_equal(resources.group != NULL, fits);
     assert_answers("run/sessions/a/link.sock", true);
     assert_answers("run/sessions/a/init.sock", true);
-    prealloc_destroy(&blank);
-    launch_resources_clear(&outfit);
+    prealloc_destroy(&prealloc);
+    launch_resources_clear(&resources);
     DID(fits ? "forget" : "");
     {
         cleanup_free char *runtime = inside("run");
@@ -226,12 +230,12 @@ static void a_group_is_taken_if_its_limits_are_the_same(void **state)
 
 static void without_its_group_nothing_is_there(void **state)
 {
-    cleanup_prealloc prealloc_t *blank = blank_in();
+    cleanup_prealloc prealloc_t *prealloc = prealloc_in();
 
     (void) state;
     fake_groups.fault = -ENOSPC;
-    prealloc_make(blank, ID, &limits);
-    assert_false(prealloc_is_there(blank));
+    prealloc_make(prealloc, ID, &limits);
+    assert_false(prealloc_is_there(prealloc));
     assert_there("run/next", false);
     assert_there("state/next", false);
     /* The folders of sessions are there for the next ones. */
@@ -241,14 +245,14 @@ static void without_its_group_nothing_is_there(void **state)
 
 static void a_group_that_is_not_taken_is_removed(void **state)
 {
-    prealloc_t *blank = blank_in();
+    prealloc_t *prealloc = prealloc_in();
 
     (void) state;
-    prealloc_make(blank, ID, &limits);
-    prealloc_make(blank, OTHER, &limits);
+    prealloc_make(prealloc, ID, &limits);
+    prealloc_make(prealloc, OTHER, &limits);
     DID("make " ID ".1 of 64; remove; forget; make " OTHER ".1 of 64");
-    prealloc_destroy(&blank);
-    assert_null(blank);
+    prealloc_destroy(&prealloc);
+    assert_null(prealloc);
     DID("remove; forget");
 }
 
@@ -256,13 +260,13 @@ static void no_resource_is_there_before_the_first(void **state)
 {
     int spare = dup(STDIN_FILENO);
     cleanup_fd int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    prealloc_t *blank;
+    prealloc_t *prealloc;
 
     (void) state;
     /* No descriptor is taken for one of its own. */
     assert_int_equal(dup2(other, STDIN_FILENO), STDIN_FILENO);
-    blank = blank_in();
-    prealloc_destroy(&blank);
+    prealloc = prealloc_in();
+    prealloc_destroy(&prealloc);
     assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
     if (spare >= 0) {
         assert_int_equal(dup2(spare, STDIN_FILENO), STDIN_FILENO);
