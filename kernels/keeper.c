@@ -38,21 +38,21 @@ typedef struct {
     int gateway;   /* owned; -1 if no gateway is connected */
     int signal_fd; /* owned; readable when a child has ended */
     bool is_started;
-    bool has_exited; /* the process itself; its descendants may live */
-    bool is_over;    /* no descendant is left */
-    bool has_told;   /* ENDED was sent on this connection */
-    bool input_ends; /* after what waits */
+    bool has_exited;  /* the process itself; its descendants may live */
+    bool is_over;     /* no descendant is left */
+    bool is_end_sent; /* ENDED was sent on this connection */
+    bool input_ends;  /* after what waits */
     keeper_child_t child;
     keeper_cause_t cause;
-    keeper_message_t end; /* ENDED, once it has exited */
-    output_ring_t *ring;  /* owned */
-    buffer_t input;       /* what the process has not read yet */
-    uint64_t input_taken; /* bytes that it has been written */
-    uint64_t input_told;  /* as many were last sent as INPUT_TAKEN */
-    int64_t limit_at;     /* monotonic ms; its time is over; 0: never */
-    int64_t kill_at;      /* SIGKILL for what is left; 0: not yet */
-    int64_t flush_at;     /* its output is given up; 0: no time runs */
-    buffer_t out;         /* scratch of a message */
+    keeper_message_t end;    /* ENDED, once it has exited */
+    output_ring_t *ring;     /* owned */
+    buffer_t input;          /* what the process has not read yet */
+    uint64_t input_taken;    /* bytes that it has been written */
+    uint64_t input_reported; /* as many were last sent as INPUT_TAKEN */
+    int64_t limit_at;        /* monotonic ms; its time is over; 0: never */
+    int64_t kill_at;         /* SIGKILL for what is left; 0: not yet */
+    int64_t flush_at;        /* its output is given up; 0: no time runs */
+    buffer_t out;            /* scratch of a message */
     uint8_t bytes[KEEPER_SIZE_MAX];
 } keeper_t;
 
@@ -63,11 +63,11 @@ static void drop_gateway(keeper_t *self)
     if (self->gateway >= 0)
         close(self->gateway);
     self->gateway = -1;
-    self->has_told = false;
+    self->is_end_sent = false;
 }
 
 /* Returns false if the socket is full: the message was not sent. */
-static bool tell(keeper_t *self, const keeper_message_t *message)
+static bool emit(keeper_t *self, const keeper_message_t *message)
 {
     if (self->gateway < 0)
         return false;
@@ -81,12 +81,12 @@ static bool tell(keeper_t *self, const keeper_message_t *message)
     return false;
 }
 
-static void tell_output(keeper_t *self)
+static void emit_output(keeper_t *self)
 {
     output_piece_t piece;
 
     while (output_ring_next(self->ring, &piece)
-           && tell(self, &(keeper_message_t){KEEPER_OUTPUT,
+           && emit(self, &(keeper_message_t){KEEPER_OUTPUT,
                                              {piece.offset, piece.stream},
                                              piece.bytes}))
         output_ring_sent(self->ring);
@@ -101,8 +101,8 @@ static void send_input_taken(keeper_t *self)
         {self->input_taken, self->input_taken + self->input.size},
         {0}};
 
-    if (tell(self, &message))
-        self->input_told = self->input_taken;
+    if (emit(self, &message))
+        self->input_reported = self->input_taken;
 }
 
 static bool is_flushed(const keeper_t *self)
@@ -116,13 +116,13 @@ static bool owes_end(const keeper_t *self)
     output_piece_t piece;
 
     return self->has_exited && self->is_over && is_flushed(self)
-           && !self->has_told && !output_ring_next(self->ring, &piece);
+           && !self->is_end_sent && !output_ring_next(self->ring, &piece);
 }
 
-static void tell_end(keeper_t *self)
+static void emit_end(keeper_t *self)
 {
     if (owes_end(self))
-        self->has_told = tell(self, &self->end);
+        self->is_end_sent = emit(self, &self->end);
 }
 
 /* Returns true if a message waits for room in the socket. */
@@ -131,7 +131,7 @@ static bool owes_message(const keeper_t *self)
     output_piece_t piece;
 
     return self->gateway >= 0
-           && (self->input_told != self->input_taken
+           && (self->input_reported != self->input_taken
                || output_ring_next(self->ring, &piece) || owes_end(self));
 }
 
@@ -167,7 +167,7 @@ static void start(keeper_t *self, const keeper_message_t *message)
     }
     if (message->numbers[1] > 0)
         self->limit_at = clock_monotonic_ms() + (int64_t) message->numbers[1];
-    tell(self, &(keeper_message_t){
+    emit(self, &(keeper_message_t){
                    KEEPER_STARTED, {(uint64_t) self->child.pid}, {0}});
 }
 
@@ -319,13 +319,13 @@ static void on_listener(keeper_t *self)
     drop_gateway(self);
     self->gateway = fd;
     output_ring_rewind(self->ring);
-    tell(self, &(keeper_message_t){
+    emit(self, &(keeper_message_t){
                    KEEPER_HELLO,
                    {KEEPER_VERSION, output_ring_taken_offset(self->ring),
                     self->is_started, output_ring_taken_second(self->ring)},
                    {0}});
     if (self->child.pid)
-        tell(self, &(keeper_message_t){
+        emit(self, &(keeper_message_t){
                        KEEPER_STARTED, {(uint64_t) self->child.pid}, {0}});
     send_input_taken(self);
 }
@@ -423,10 +423,10 @@ static void turn(keeper_t *self)
     if (self->has_exited)
         reap(self);
     look_at_clock(self);
-    if (self->input_told != self->input_taken)
+    if (self->input_reported != self->input_taken)
         send_input_taken(self);
-    tell_output(self);
-    tell_end(self);
+    emit_output(self);
+    emit_end(self);
 }
 
 /* ---- birth ---- */
@@ -442,7 +442,7 @@ static void leave(keeper_t *self)
         return;
     if (pid < 0) {
         self->gateway = accept4(LISTENER, NULL, NULL, SOCK_CLOEXEC);
-        (void) tell(self, &(keeper_message_t){KEEPER_ENDED,
+        (void) emit(self, &(keeper_message_t){KEEPER_ENDED,
                                               {KEEPER_NO_ROOM, (uint64_t) code},
                                               {0}});
     }

@@ -212,7 +212,7 @@ static void on_prepared(void *arg, const profile_t *profile)
 {
     assert_ptr_equal(arg, &rig_loop.renewals);
     assert_ptr_equal(profile, &fake_profile);
-    rig_packages.told++;
+    rig_packages.reported++;
 }
 
 /* --- The rig --- */

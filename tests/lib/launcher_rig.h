@@ -28,7 +28,7 @@ typedef struct {
 } rig_zygote_t;
 
 typedef struct {
-    int asked, told;
+    int asked, reported;
     bool is_refused; /* they cannot be asked for */
 } rig_packages_t;
 

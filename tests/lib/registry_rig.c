@@ -142,7 +142,7 @@ bool __wrap_launcher_is_preparing(const launcher_t *self,
                                   const profile_t *profile);
 const char *__wrap_launcher_lacks_packages(const launcher_t *self,
                                            const profile_t *profile);
-void __wrap_launcher_tell(const launcher_t *self, session_entry_t *entry);
+void __wrap_launcher_report(const launcher_t *self, session_entry_t *entry);
 void __wrap_launch_users_release(launch_users_t *self, session_entry_t *entry);
 void __wrap_launch_users_hold(launch_users_t *self, session_entry_t *entry,
                               uid_t uid);
@@ -236,10 +236,10 @@ const char *__wrap_launcher_lacks_packages(const launcher_t *self,
     return rig_outside.lacks_packages;
 }
 
-void __wrap_launcher_tell(const launcher_t *self, session_entry_t *entry)
+void __wrap_launcher_report(const launcher_t *self, session_entry_t *entry)
 {
     (void) self;
-    deeds_note("tell %s", entry->id);
+    deeds_note("report %s", entry->id);
 }
 
 void __wrap_launch_users_release(launch_users_t *self, session_entry_t *entry)

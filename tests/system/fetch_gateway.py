@@ -33,7 +33,7 @@ HOST = "https://data.example"
 class Fetching(Gateway):
     def __init__(self, *options: str) -> None:
         super().__init__()
-        self.told = self.folder / "n"
+        self.noted = self.folder / "n"
         self.options += [
             "--set",
             f"fetch/dir={self.folder / 'f'}",
@@ -64,12 +64,12 @@ class Fetching(Gateway):
             shutil.copy(WORKER, worker / "worker.py")
         self.command = (str(here / "hearth"), "serve")
         # The worker may be another user.
-        self.told.mkdir()
-        os.chmod(self.told, 0o777)
+        self.noted.mkdir()
+        os.chmod(self.noted, 0o777)
 
     def notes(self) -> list[dict[str, Any]]:
         """Return the notes of workers, in the order in which they were made."""
-        return read_notes(self.told / "log")
+        return read_notes(self.noted / "log")
 
     def order(self, what: str) -> list[str]:
         return [note["name"] for note in self.notes() if note["what"] == what]
@@ -90,7 +90,7 @@ class Fetching(Gateway):
 
     def let(self, name: str) -> None:
         """A slow fetch of that name goes on."""
-        (self.told / name).touch()
+        (self.noted / name).touch()
 
     def wait_ended(self, pid: int) -> None:
         wait_for(lambda: start_time(pid) is None, f"the end of {pid}")

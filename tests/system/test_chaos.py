@@ -32,7 +32,7 @@ for number in range({count}):
     time.sleep(0.01)
 """
 # After the last line: the cell ends when a file exists, not by the clock.
-UNTIL_TOLD = """\
+UNTIL_ENOUGH = """\
 import os
 while not os.path.exists('enough'): time.sleep(0.01)
 """
@@ -204,7 +204,7 @@ def test_a_stopped_kernel_is_ended_by_its_time_limit(gateway: Gateway) -> None:
 def test_a_kernel_that_was_stopped_goes_on(gateway: Gateway) -> None:
     session, other = gateway.create(), gateway.create()
     with session.client() as client, other.client() as another:
-        msg_id = client.kc.execute(COUNTING.format(count=50) + UNTIL_TOLD)
+        msg_id = client.kc.execute(COUNTING.format(count=50) + UNTIL_ENOUGH)
         begun = client.stream_until(msg_id, "line 3\n")
         with Stopped(*session.processes()):
             # No other client waits for it.

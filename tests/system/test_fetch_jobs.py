@@ -319,7 +319,7 @@ def test_a_file_with_a_word_of_progress_is_closed(
         for path in folder.iterdir():
             with suppress(FileNotFoundError):
                 links.append(os.readlink(path))
-        return [link for link in links if str(gateway.told) in link]
+        return [link for link in links if str(gateway.noted) in link]
 
     wait_for(lambda: not held(), "no file of a worker in the gateway")
 

@@ -11,7 +11,7 @@ from deadline import DEADLINE, wait_for
 from harness import Gateway, Session, endpoint
 
 # Fails when a file exists: after the later requests have arrived.
-FAIL_WHEN_TOLD = (
+FAIL_WHEN_ASKED = (
     "import asyncio, os\n"
     "while not os.path.exists('now'): await asyncio.sleep(0.01)\n"
     "1/0"
@@ -19,7 +19,7 @@ FAIL_WHEN_TOLD = (
 
 
 def test_stop_on_error(client: Client, session: Session) -> None:
-    failing = client.kc.execute(FAIL_WHEN_TOLD)
+    failing = client.kc.execute(FAIL_WHEN_ASKED)
     second = client.kc.execute("print('second')")
     info = client.kc.kernel_info()
     third = client.kc.execute("print('third')")
@@ -38,7 +38,7 @@ def test_stop_on_error(client: Client, session: Session) -> None:
 
 
 def test_stop_on_error_false(client: Client, session: Session) -> None:
-    failing = client.kc.execute(FAIL_WHEN_TOLD, stop_on_error=False)
+    failing = client.kc.execute(FAIL_WHEN_ASKED, stop_on_error=False)
     second = client.kc.execute("print('second')")
     session.wait_journaled([second])
     (session.workspace / "now").touch()
@@ -55,7 +55,7 @@ def test_cells_after_a_failure_run(client: Client) -> None:
 
 
 def test_aborted_is_busy_then_idle(client: Client, session: Session) -> None:
-    client.kc.execute(FAIL_WHEN_TOLD)
+    client.kc.execute(FAIL_WHEN_ASKED)
     waiting = client.kc.execute("1")
     session.wait_journaled([waiting])
     (session.workspace / "now").touch()

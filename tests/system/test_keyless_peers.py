@@ -114,7 +114,7 @@ def test_noise_is_logged_at_a_bounded_rate(
         # The omitted ones are counted in the next line.
         reported = 0
 
-        def all_told() -> bool:
+        def all_counted() -> bool:
             nonlocal reported
             lines = [
                 line
@@ -125,7 +125,7 @@ def test_noise_is_logged_at_a_bounded_rate(
             peer.send_multipart([b"<IDS|MSG>", b"", *4 * [b"{}"]])
             return sum(int(line.rsplit("=", 1)[1]) for line in lines) >= count
 
-        wait_for(all_told, "all of it counted in the log")
+        wait_for(all_counted, "all of it counted in the log")
         took = time.monotonic() - begun
     assert reported <= 20 + 2 * took + 1
     assert client.run("6 * 7").result == "42"

@@ -110,7 +110,7 @@ def test_what_was_removed_is_gone(session: Session) -> None:
     assert is_missing(session, "timely")
 
 
-def test_another_version_is_told(session: Session) -> None:
+def test_another_version_is_reported(session: Session) -> None:
     add(session, "humane==4.0")
     assert printed(session, "import humane; print(humane.VERSION)") == "4.0"
     answer = add(session, "humane==4.1")

@@ -155,7 +155,7 @@ def test_the_zygote_imports_nothing_else(place: Path, index: FakeIndex) -> None:
         ("missing-one", "missing-one"),
     ],
 )
-def test_a_refusal_is_told(
+def test_a_refusal_is_reported(
     place: Path, index: FakeIndex, name: str, sentence: str
 ) -> None:
     with gateway_of(place, index, name) as gateway:

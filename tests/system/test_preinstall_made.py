@@ -310,8 +310,8 @@ def test_a_replay_says_that_others_are_there(
         done = gateway.run("notebook", "replay", str(notebook))
         assert done.returncode == 0, done.stderr
         assert said in done.stdout.splitlines()
-        told = gateway.json("notebook", "replay", "--json", str(notebook))
-        assert told["preinstalled"] == said
+        replayed = gateway.json("notebook", "replay", "--json", str(notebook))
+        assert replayed["preinstalled"] == said
         revived = gateway.run("session", "revive", session.id)
         assert said in revived.stdout.splitlines(), revived.stderr
         # Its recording has now what it has by now.

@@ -168,7 +168,7 @@ part_service() {
     check 'its group has its limits' is_limited "$one"
     check 'each session has a user of its own' are_of_two_users "$one" "$other"
     check 'forks end at the limit of processes' is_held_at_processes "$one"
-    check 'a session ends at its memory, and is told so' \
+    check 'a session ends at its memory, and the reply says so' \
         says 'memory: 192 MiB reached while running cell' runs "$one" "$grow"
     check 'its tombstone says so' \
         says '192 MiB reached' as_service session show "$one"

@@ -21,7 +21,7 @@ typedef struct {
     zygote_slot_t *slot;        /* owned */
     zygote_t *zygote;           /* owned; NULL between two zygotes */
     preparation_t *preparation; /* owned; of its preinstalled packages */
-    bool has_told;              /* the sessions know of a hindrance */
+    bool has_reported;          /* the sessions know of a hindrance */
     int timer; /* after which the start is tried again; 0: none */
 } profile_state_t;
 
@@ -107,7 +107,7 @@ static char *explain(const profile_state_t *state)
                : mem_text("");
 }
 
-void launcher_tell(const launcher_t *self, session_entry_t *entry)
+void launcher_report(const launcher_t *self, session_entry_t *entry)
 {
     cleanup_free char *why = explain(find_state(self, entry->profile));
 
@@ -118,14 +118,14 @@ void launcher_tell(const launcher_t *self, session_entry_t *entry)
 
 /* Reports that to all sessions of the profile: a client may ask each for a
  * restart. */
-static void tell_all(profile_state_t *state)
+static void report_all(profile_state_t *state)
 {
     const session_table_t *table = state->launcher->needs.table;
     cleanup_free char *why = explain(state);
-    bool had_told = state->has_told;
+    bool had_reported = state->has_reported;
 
-    state->has_told = *why;
-    if (!*why && !had_told)
+    state->has_reported = *why;
+    if (!*why && !had_reported)
         return;
     for (const session_entry_t *at = session_table_first(table); at;
          at = session_table_next(at))
@@ -209,7 +209,7 @@ static void start(profile_state_t *state)
         prepare(state);
     else
         start_zygote(state);
-    tell_all(state);
+    report_all(state);
 }
 
 static void end_zygote(profile_state_t *state)
@@ -421,7 +421,7 @@ void launcher_prepared(launcher_t *self, const profile_t *profile,
     preparation_on_folder(state->preparation, folder, contents);
     log_notice("profile=%s preinstalled=%s", profile->name, folder);
     start_zygote(state);
-    tell_all(state);
+    report_all(state);
     self->needs.ops->prepared(self->needs.arg, profile);
 }
 
@@ -434,7 +434,7 @@ void launcher_unprepared(launcher_t *self, const profile_t *profile,
         || session_table_is_closing(self->needs.table))
         return;
     fail_prepared(state, fault, is_refused);
-    tell_all(state);
+    report_all(state);
     self->needs.ops->prepared(self->needs.arg, profile);
 }
 

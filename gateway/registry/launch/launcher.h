@@ -74,7 +74,7 @@ const char *launcher_lacks_packages(const launcher_t *self,
                                     const profile_t *profile);
 /* Reports to a session that is new in the table why a fresh kernel could not
  * start, if that is so. All sessions get a report when that changes. */
-void launcher_tell(const launcher_t *self, session_entry_t *entry);
+void launcher_report(const launcher_t *self, session_entry_t *entry);
 /* Returns their folder, borrowed; NULL if it is not known. */
 const char *launcher_preinstalled(const launcher_t *self,
                                   const profile_t *profile);

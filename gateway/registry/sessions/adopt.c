@@ -121,7 +121,7 @@ static int adopt_one(const registry_parts_t *parts, const char *folder,
     r = session_factory_add(parts, &spec, false, &entry, fault);
     if (r < 0)
         return r;
-    launcher_tell(parts->launcher, entry);
+    launcher_report(parts->launcher, entry);
     entry->host_uid = launch_users_found(parts->users, entry);
     if (!session_entry_is_gone(entry))
         launch_users_hold(parts->users, entry, entry->host_uid);
@@ -204,7 +204,7 @@ int adopt_unearth(const registry_parts_t *parts, const char *id,
         return r;
     if ((r = session_factory_add(parts, &spec, false, ret_entry, fault)) < 0)
         return r;
-    launcher_tell(parts->launcher, *ret_entry);
+    launcher_report(parts->launcher, *ret_entry);
     (*ret_entry)->host_uid = launch_users_found(parts->users, *ret_entry);
     return 0;
 }

@@ -12,7 +12,7 @@
 struct loss_notice {
     kernel_losses_t losses;  /* by the records so far */
     kernel_loss_t foreseen;  /* it is about to happen; without cause: none is */
-    loss_readers_t told;     /* they have got the last loss */
+    loss_readers_t readers;  /* they have got the last loss */
     loss_readers_t expected; /* they have got the one about to happen */
     json_t *older;           /* owned; set of the names of losses before it */
     size_t older_more;       /* the number of those that were left out */
@@ -36,7 +36,7 @@ void loss_notice_destroy(loss_notice_t **self_p)
         return;
     kernel_losses_clear(&self->losses);
     kernel_loss_clear(&self->foreseen);
-    loss_readers_clear(&self->told);
+    loss_readers_clear(&self->readers);
     loss_readers_clear(&self->expected);
     loss_readers_clear(&self->informed);
     json_decref(self->older);
@@ -134,8 +134,8 @@ static void make_older(loss_notice_t *self, const kernel_loss_t *loss)
     self->is_older_unread |= loss->is_unread;
     if (loss->seq)
         loss_readers_clear(&self->informed);
-    for (i = 0; i < self->told.count; i++)
-        loss_readers_add(&self->informed, self->told.list[i]);
+    for (i = 0; i < self->readers.count; i++)
+        loss_readers_add(&self->informed, self->readers.list[i]);
 }
 
 static void add_names(json_t *names, const json_t *list)
@@ -155,7 +155,7 @@ static void write_whole(const loss_notice_t *self, const kernel_loss_t *loss,
                         const char *reader, bool is_reviving, buffer_t *out)
 {
     const kernel_loss_t *last = &self->losses.loss;
-    bool has_last = loss == last || loss_readers_has(&self->told, reader);
+    bool has_last = loss == last || loss_readers_has(&self->readers, reader);
     bool is_informed =
         loss_readers_has(&self->informed, reader) || (loss != last && has_last);
     json_auto_t *names = json_object();
@@ -192,8 +192,8 @@ bool loss_notice_add(loss_notice_t *self, const journal_record_t *record)
         return false;
     before.names = names;
     make_older(self, &before);
-    loss_readers_clear(&self->told);
-    self->told = self->expected;
+    loss_readers_clear(&self->readers);
+    self->readers = self->expected;
     self->expected = (loss_readers_t){0};
     return true;
 }
@@ -244,7 +244,7 @@ void loss_notice_expect(loss_notice_t *self, const char *reader)
 bool loss_notice_is_due(const loss_notice_t *self, const char *reader)
 {
     return self->losses.loss.fresh_seq
-           && !loss_readers_has(&self->told, reader);
+           && !loss_readers_has(&self->readers, reader);
 }
 
 bool loss_notice_is_reviving(const loss_notice_t *self)
@@ -270,13 +270,13 @@ bool loss_notice_write_last(const loss_notice_t *self, buffer_t *out)
 
 /* A revival that was broken off is over: the next loss has its own names, and
  * those of this one for the readers that have not got it. */
-void loss_notice_tell(loss_notice_t *self, const char *reader)
+void loss_notice_deliver(loss_notice_t *self, const char *reader)
 {
-    loss_readers_add(&self->told, reader);
+    loss_readers_add(&self->readers, reader);
     self->losses.is_reviving = false;
 }
 
-const char *loss_notice_told(const loss_notice_t *self, size_t index)
+const char *loss_notice_reader(const loss_notice_t *self, size_t index)
 {
-    return index < self->told.count ? self->told.list[index] : NULL;
+    return index < self->readers.count ? self->readers.list[index] : NULL;
 }

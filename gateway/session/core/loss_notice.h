@@ -63,8 +63,8 @@ void loss_notice_write(const loss_notice_t *self, const char *reader,
  * none had variables. */
 bool loss_notice_write_last(const loss_notice_t *self, buffer_t *out);
 /* Notes that a reader has got the loss, for good: no client restores it. */
-void loss_notice_tell(loss_notice_t *self, const char *reader);
+void loss_notice_deliver(loss_notice_t *self, const char *reader);
 /* Returns the reader of that index, lent; NULL after the last one. */
-const char *loss_notice_told(const loss_notice_t *self, size_t index);
+const char *loss_notice_reader(const loss_notice_t *self, size_t index);
 
 #endif

@@ -59,7 +59,7 @@ void loss_report_note(session_t *self, const request_t *request)
 
     if (!loss_readers_name(request, reader))
         return;
-    loss_notice_tell(self->losses, reader);
+    loss_notice_deliver(self->losses, reader);
     note(self, reader);
 }
 
@@ -124,7 +124,7 @@ static void on_record(void *arg, const journal_record_t *record)
 
     if (!loss_notice_add(self->losses, record))
         return;
-    for (size_t i = 0; (reader = loss_notice_told(self->losses, i)); i++)
+    for (size_t i = 0; (reader = loss_notice_reader(self->losses, i)); i++)
         note(self, reader);
 }
 
@@ -146,7 +146,7 @@ static void on_state(session_t *self, const journal_record_t *record)
         return;
     reader = jspan_text_new(jspan_member(content, "reader"));
     if (reader)
-        loss_notice_tell(self->losses, reader);
+        loss_notice_deliver(self->losses, reader);
 }
 
 /* Returns true if the gateway itself has written a loss into a record that the
@@ -183,7 +183,7 @@ void loss_report_recall(session_t *self, const journal_record_t *record)
     if (!request || !loss_readers_name(request, reader))
         return;
     if (record->kind == JOURNAL_EVENT)
-        loss_notice_tell(self->losses, reader);
+        loss_notice_deliver(self->losses, reader);
     else
         loss_notice_expect(self->losses, reader);
 }

@@ -247,9 +247,9 @@ def test_a_damaged_journal_is_named(gateway: Gateway, web: Web) -> None:
     assert refused.json["ename"] == "JournalDamaged"
     assert "`hearth exec` still does" in refused.json["message"]
     assert str(journal.parent) not in refused.json["message"]
-    told = Rpc(web).call("execute", code="a = 1", session=session.id)
-    assert told["isError"]
-    assert "make a new session" in said_in(told)
+    refusal = Rpc(web).call("execute", code="a = 1", session=session.id)
+    assert refusal["isError"]
+    assert "make a new session" in said_in(refusal)
     waited = Rpc(web).call("wait", session=session.id)
     assert waited["isError"]
     assert "make a new session" in said_in(waited)

@@ -66,9 +66,9 @@ def test_one_connection_can_do_both(kernel: Kernel) -> None:
             f"{CODE}\ntry: tools.add(1, 2)\n"
             "except ToolError as error: print(error)"
         )
-        told = {"call": next_call(ws)["call"], "error": "it rains"}
+        failure = {"call": next_call(ws)["call"], "error": "it rains"}
         # The cell may be over before the answer to this.
-        ws.send("tool_answer", told, channel="control")
+        ws.send("tool_answer", failure, channel="control")
         assert text_of(ws.finish(msg_id)) == "add: it rains\n"
 
 
@@ -84,7 +84,7 @@ def test_what_is_no_provider_is_said(kernel: Kernel) -> None:
         register(ws)
 
 
-def test_a_connection_is_told_that_its_provider_was_removed(
+def test_a_connection_learns_that_its_provider_was_removed(
     kernel: Kernel,
 ) -> None:
     with kernel.socket() as agent:

@@ -102,7 +102,7 @@ def work():
 
 def fail():
     work()
-    raise RuntimeError("not told")
+    raise RuntimeError("not reported")
 
 held = threading.Event()
 code = work.__code__

@@ -89,7 +89,7 @@ def test_a_listener_without_a_connection_does_no_harm(is_closed: bool) -> None:
         assert (service.listener is None) == is_closed
 
 
-def test_takes_no_posts_unless_it_is_told_to() -> None:
+def test_takes_no_posts_unless_the_job_says_so() -> None:
     assert not Bounds(1, LONG).takes_posts
 
 

@@ -100,7 +100,7 @@ def test_cors_as_configured(made: KernelGateway) -> None:
         "KG_ALLOW_CREDENTIALS": "false",
         "KG_ALLOW_HEADERS": "Authorization, X-Own",
         "KG_ALLOW_METHODS": "GET, POST",
-        "KG_EXPOSE_HEADERS": "Location, X-Told",
+        "KG_EXPOSE_HEADERS": "Location, X-Reported",
         "KG_MAX_AGE": "5",
     }
     made.start()
@@ -112,7 +112,7 @@ def test_cors_as_configured(made: KernelGateway) -> None:
         assert reported[start + "Allow-Credentials"] is None
         assert reported[start + "Allow-Headers"] == "Authorization, X-Own"
         assert reported[start + "Allow-Methods"] == "GET, POST"
-        assert reported[start + "Expose-Headers"] == "Location, X-Told"
+        assert reported[start + "Expose-Headers"] == "Location, X-Reported"
     assert reported[start + "Max-Age"] == "5"
     assert "used" not in made.log.read_text()
 

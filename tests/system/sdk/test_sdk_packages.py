@@ -117,7 +117,7 @@ def test_a_refusal_has_the_gateways_sentence(
     assert session.packages.list() == ()
 
 
-def test_an_index_that_is_away_is_told_apart(
+def test_an_index_that_is_away_has_its_own_fault(
     session: hearth.Session, index: FakeIndex
 ) -> None:
     index.status = 500

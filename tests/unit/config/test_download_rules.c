@@ -312,7 +312,7 @@ static void rules_that_cannot_be_read_close(void **state)
     }
 }
 
-static void a_kernel_that_was_told_otherwise_does_not_fit(void **state)
+static void a_kernel_with_other_rules_does_not_fit(void **state)
 {
     static const struct {
         const char *asked;
@@ -355,7 +355,7 @@ int main(void)
         cmocka_unit_test(a_request_is_bounded),
         cmocka_unit_test(the_stricter_rule_of_today_holds),
         cmocka_unit_test(rules_that_cannot_be_read_close),
-        cmocka_unit_test(a_kernel_that_was_told_otherwise_does_not_fit),
+        cmocka_unit_test(a_kernel_with_other_rules_does_not_fit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,7 +197,7 @@ static void a_path_is_looked_at(void **state)
 }
 
 /* Counts what is in it, and what came through the gateway. */
-static void the_room_of_a_limited_workspace_is_told(void **state)
+static void the_room_of_a_limited_workspace_is_reported(void **state)
 {
     const json_int_t limit = 1 << 20;
     cleanup_free char *workspace = inside("workspace");
@@ -260,7 +260,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
         TEST(a_tree_and_a_file),
         TEST(what_is_given_up_leaves_nothing),
-        TEST(the_room_of_a_limited_workspace_is_told),
+        TEST(the_room_of_a_limited_workspace_is_reported),
         TEST(a_path_is_looked_at),
         TEST(a_question_that_is_answered_waits_no_more),
         TEST(the_end_of_the_thread_leaves_nothing),

@@ -186,7 +186,7 @@ static void a_session_is_taken_over(void **state)
     entry = session_table_find(parts->table, "a");
     assert_non_null(entry);
     assert_int_equal(entry->host_uid, 98);
-    DID("tell a; hold 98 for a");
+    DID("report a; hold 98 for a");
     assert_int_equal(last->epoch, 4);
     assert_int_equal(last->connection.ports[CHANNEL_SHELL],
                      5000 + CHANNEL_SHELL);
@@ -211,7 +211,7 @@ static void a_tombstone_is_taken_over(void **state)
     leave(spec, true);
     adopt_take_all(parts);
     assert_true(session_entry_is_gone(session_table_find(parts->table, "a")));
-    DID("tell a"); /* no user is held for it */
+    DID("report a"); /* no user is held for it */
 }
 
 static void an_old_tombstone_answers_no_more(void **state)

@@ -53,7 +53,7 @@ static void a_zygote_waits_for_the_packages_of_its_profile(void **state)
     assert_string_equal(entry->launch.preinstalled_contents, "{}");
     assert_string_equal(launcher_preinstalled(rig_launcher, &fake_profile),
                         "/k/1");
-    assert_int_equal(rig_packages.told, 1);
+    assert_int_equal(rig_packages.reported, 1);
     assert_false(launcher_is_preparing(rig_launcher, &fake_profile));
     /* One that replaces it has them, too, and they are not asked for again. */
     rig_warm();
@@ -73,7 +73,7 @@ static void a_refusal_of_packages_fails_launches(void **state)
     launcher_unprepared(rig_launcher, &fake_profile, "a is not permitted",
                         true);
     SAID("a FAILED; a NO_START");
-    assert_int_equal(rig_packages.told, 1);
+    assert_int_equal(rig_packages.reported, 1);
     assert_string_equal(launcher_lacks_packages(rig_launcher, &fake_profile),
                         "packages/preinstall: a is not permitted");
     assert_string_equal(describe_state(),
@@ -198,7 +198,7 @@ static void a_zygote_that_says_why_it_ends_asks_again(void **state)
     assert_int_equal(rig_packages.asked, 2);
 }
 
-static void told(const char *said, const char *why)
+static void assert_reported(const char *said, const char *why)
 {
     SAID(said);
     assert_string_equal(fake_noted(), why);
@@ -219,17 +219,19 @@ static void sessions_know_whether_a_kernel_could_start(void **state)
     entry = fake_add(rig_table, "a", FAKE_TAKEN, rig_loop.now_ms);
     want(list_a);
     rig_make();
-    told("a NO_START", made);
+    assert_reported("a NO_START", made);
     launcher_unprepared(rig_launcher, &fake_profile, "no", true);
-    told("a NO_START", "profile python3 cannot start: packages/preinstall: no");
-    launcher_tell(rig_launcher, entry);
-    told("a NO_START", "profile python3 cannot start: packages/preinstall: no");
+    assert_reported("a NO_START",
+                    "profile python3 cannot start: packages/preinstall: no");
+    launcher_report(rig_launcher, entry);
+    assert_reported("a NO_START",
+                    "profile python3 cannot start: packages/preinstall: no");
     rig_fire_timer();
-    told("a NO_START", made);
+    assert_reported("a NO_START", made);
     launcher_prepared(rig_launcher, &fake_profile, "/", NULL);
-    told("a NO_START", "");
+    assert_reported("a NO_START", "");
     /* There is nothing to report. */
-    launcher_tell(rig_launcher, entry);
+    launcher_report(rig_launcher, entry);
     rig_warm();
     rig_zygote.change = ZYGOTE_CHANGED;
     want(list_none);
@@ -242,7 +244,7 @@ static void sessions_know_whether_a_kernel_could_start(void **state)
     SAID("a NO_START");
     want(list_none);
     launcher_reload(rig_launcher);
-    told("a NO_START", "");
+    assert_reported("a NO_START", "");
     entry->profile = &fake_profile;
 }
 
@@ -255,7 +257,7 @@ static void a_gateway_that_stops_takes_no_packages(void **state)
     launcher_prepared(rig_launcher, &fake_profile, "/k/1", NULL);
     launcher_unprepared(rig_launcher, &fake_profile, "stops", false);
     assert_int_equal(rig_zygote.starts, 0);
-    assert_int_equal(rig_packages.told, 0);
+    assert_int_equal(rig_packages.reported, 0);
 }
 
 #define TEST(name)                                                             \

@@ -77,7 +77,7 @@ static void nothing_is_removed_without_a_word(void **state)
 }
 
 /* A second word finds nothing, and a third one what has come since. */
-static void it_can_be_told_again(void **state)
+static void it_can_be_asked_again(void **state)
 {
     cleanup_remover remover_t *self = begin();
 
@@ -128,7 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_was_begun_is_done_at_the_end),
         TEST(nothing_is_removed_without_a_word),
-        TEST(it_can_be_told_again),
+        TEST(it_can_be_asked_again),
         TEST(what_cannot_be_removed_is_logged),
         TEST(what_was_not_made_is_not_destroyed),
     };

@@ -114,16 +114,16 @@ static void each_reader_gets_a_loss_once(void **state)
     assert_false(loss_notice_is_due(self, A));
     lose(self);
     assert_true(loss_notice_is_due(self, A));
-    loss_notice_tell(self, A);
-    loss_notice_tell(self, A);
+    loss_notice_deliver(self, A);
+    loss_notice_deliver(self, A);
     assert_false(loss_notice_is_due(self, A));
     assert_true(loss_notice_is_due(self, B));
-    assert_string_equal(loss_notice_told(self, 0), A);
-    assert_null(loss_notice_told(self, 1));
+    assert_string_equal(loss_notice_reader(self, 0), A);
+    assert_null(loss_notice_reader(self, 1));
     /* The next loss is another one. */
     lose(self);
     assert_true(loss_notice_is_due(self, A));
-    assert_null(loss_notice_told(self, 0));
+    assert_null(loss_notice_reader(self, 0));
 }
 
 static void a_reader_whose_cell_fails_by_it_has_it(void **state)
@@ -142,7 +142,7 @@ static void a_reader_whose_cell_fails_by_it_has_it(void **state)
     loss_notice_forget(self);
     assert_string_equal(foreseen_for(self, A), "");
     /* It has not happened yet. */
-    assert_null(loss_notice_told(self, 0));
+    assert_null(loss_notice_reader(self, 0));
     lose(self);
     assert_false(loss_notice_is_due(self, A));
     assert_true(loss_notice_is_due(self, B));
@@ -177,14 +177,14 @@ static void a_revival_may_restore_all(void **state)
 
     (void) state;
     assert_true(add_state(self, "gone", "{\"detail\":\"idle\"}"));
-    loss_notice_tell(self, A);
+    loss_notice_deliver(self, A);
     (void) add_state(self, "reviving", "{}");
     (void) add_state(self, "ready", "{}");
     assert_false(loss_notice_is_due(self, B));
     (void) add_state(self, "revived", "{\"variables\":{\"missing\":[]}}");
     assert_false(loss_notice_is_due(self, B));
     (void) add_state(self, "gone", "{\"detail\":\"idle\"}");
-    loss_notice_tell(self, A);
+    loss_notice_deliver(self, A);
     (void) add_state(self, "reviving", "{}");
     (void) add_state(self, "ready", "{}");
     (void) add_state(self, "revived", "{\"variables\":{\"missing\":[\"df\"]}}");
@@ -204,7 +204,7 @@ static void a_loss_after_a_broken_revival_has_its_own_names(void **state)
     (void) add_state(self, "reviving", "{}");
     (void) add_state(self, "ready", "{}");
     (void) add(self, JOURNAL_REQUEST, "execute_request", "{}", "{}");
-    loss_notice_tell(self, A);
+    loss_notice_deliver(self, A);
     make_variable(self, "x");
     loss_notice_foresee(self, 1, "a limit", false);
     assert_non_null(strstr(foreseen_for(self, A), "\"names\":[\"x\"]"));
@@ -226,14 +226,14 @@ static void a_reader_gets_the_losses_that_it_missed(void **state)
     lose(self);
     lose(self);
     assert_string_equal(names_for(self, A), "df,model");
-    loss_notice_tell(self, A);
+    loss_notice_deliver(self, A);
     make_variable(self, "x");
     lose(self);
     make_variable(self, "model"); /* is not gone any more */
     assert_string_equal(names_for(self, A), "x");
     assert_string_equal(names_for(self, B), "x,df");
-    loss_notice_tell(self, A);
-    loss_notice_tell(self, B);
+    loss_notice_deliver(self, A);
+    loss_notice_deliver(self, B);
     lose(self);
     assert_string_equal(names_for(self, A), "model");
     assert_string_equal(names_for(self, B), "model");
@@ -266,7 +266,7 @@ static void a_mended_loss_is_not_missed(void **state)
     (void) add_state(self, "revived", "{\"variables\":{\"missing\":[]}}");
     lose(self);
     assert_string_equal(names_for(self, A), "df");
-    loss_notice_tell(self, A);
+    loss_notice_deliver(self, A);
     lose(self);
     assert_string_equal(names_for(self, A), "");
 }
@@ -351,7 +351,7 @@ static void as_many_readers_as_there_can_be_get_it_once(void **state)
         for (int i = 0; i <= 1000; i++) {
             snprintf(reader, sizeof reader, "%032d", i);
             assert_int_equal(loss_notice_is_due(self, reader), round == 0);
-            loss_notice_tell(self, reader);
+            loss_notice_deliver(self, reader);
         }
 }
 
@@ -364,10 +364,10 @@ static void forgets_the_oldest_of_many_readers(void **state)
     lose(self);
     for (int i = 0; i <= LOSS_READERS_MAX; i++) {
         snprintf(reader, sizeof reader, "%032d", i);
-        loss_notice_tell(self, reader);
+        loss_notice_deliver(self, reader);
     }
-    assert_string_equal(loss_notice_told(self, LOSS_READERS_MAX - 1), reader);
-    assert_null(loss_notice_told(self, LOSS_READERS_MAX));
+    assert_string_equal(loss_notice_reader(self, LOSS_READERS_MAX - 1), reader);
+    assert_null(loss_notice_reader(self, LOSS_READERS_MAX));
     assert_true(loss_notice_is_due(self, "00000000000000000000000000000000"));
     assert_false(loss_notice_is_due(self, A));
 }
@@ -379,7 +379,7 @@ static json_t *lose_many(loss_notice_t *self, size_t count, int size)
         cleanup_free char *name = mem_format("%0*zu", size, i);
         make_variable(self, name);
     }
-    loss_notice_tell(self, A); /* has those before */
+    loss_notice_deliver(self, A); /* has those before */
     lose(self);
     return written(self);
 }
