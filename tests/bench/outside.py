@@ -26,7 +26,7 @@ MEMORY = Path("/dev/shm")
 FILE_BYTES = 1_000_000_000
 ROOM = 6  # large files that are there at once, and a little more
 # pip asks rustc for its version, and rustup makes folders in a home.
-NOBODY = {"HOME": "/dev/null/home", "LANG": "C.UTF-8"}
+NO_HOME = {"HOME": "/dev/null/home", "LANG": "C.UTF-8"}
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def run(*words: object, **environment: str) -> None:
     """Run a program to its end, with an environment made from nothing."""
     done = subprocess.run(
         [str(word) for word in words],
-        env={"PATH": os.environ["PATH"], **NOBODY, **environment},
+        env={"PATH": os.environ["PATH"], **NO_HOME, **environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

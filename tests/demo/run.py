@@ -499,11 +499,11 @@ class Demo:
         self.run("gateway", "stop", "--end-sessions")
         left: list[int] = []
 
-        def nobody_is_left() -> bool:
+        def is_empty() -> bool:
             left[:] = [pid for pid in family if start_time(pid)]
             return not left
 
-        expect(wait_until(nobody_is_left, 10), f"processes are left: {left}")
+        expect(wait_until(is_empty, 10), f"processes are left: {left}")
         self.show(f"gateway, warm Python, kernels: all {len(family)} ended")
 
     def stop_whatever_runs(self) -> None:

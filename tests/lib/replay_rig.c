@@ -13,7 +13,7 @@ static int execute(void *arg, const cell_executor_request_t *request,
     size_t used, i;
 
     if (self->breaks_at && --self->breaks_at == 0)
-        return fault_set(fault, ESHUTDOWN, "nobody is there");
+        return fault_set(fault, ESHUTDOWN, "the gateway is gone");
     snprintf(self->code, sizeof self->code, "%s",
              request->code ? request->code : request->expression);
     used = strlen(self->log);

@@ -112,8 +112,8 @@ def test_clients_without_a_valid_token(gateway: Gateway) -> None:
     gateway.terminate()
     gateway.start()
     web = Web.of(gateway)
-    nobody = web.with_token("sesame123")
-    assert nobody.get("/api/kernels?token=sesame456").status == 401
+    anonymous = web.with_token("sesame123")
+    assert anonymous.get("/api/kernels?token=sesame456").status == 401
     cookie = web.get(f"/login?token={web.token}").headers["Set-Cookie"]
     assert who(gateway, event="login") == "token=gateway"
     foreign = {"Origin": "https://evil.example", "Cookie": cookie.split(";")[0]}
@@ -131,7 +131,7 @@ def test_clients_without_a_valid_token(gateway: Gateway) -> None:
         assert record["from"]
     # A flood is recorded as a number.
     for _ in range(100):
-        assert nobody.get("/api/kernels").status == 401
+        assert anonymous.get("/api/kernels").status == 401
     gateway.terminate()
     gateway.start()
     assert len(refusals(gateway, "token")) <= 20

@@ -403,7 +403,7 @@ def test_no_time_limit(client: Client) -> None:
 
 
 def test_unwanted_input_reply(client: Client) -> None:
-    client.kc.input("nobody asked")
+    client.kc.input("not asked for")
     assert client.run("1").result == "1"
     msg_id = client.kc.execute("input('? ')", allow_stdin=True)
     client.kc.get_stdin_msg(timeout=DEADLINE)

@@ -29,8 +29,8 @@ FORGERIES = {
     "a request": 'numbered(3, content=b\'{"code":"1"}\')',
     "second welcome": 'frame(32, 0, content=b\'{"protocol":1,"last":0}\')',
     "second ready": "numbered(33)",
-    "reply to nobody": "numbered(44, request=1 << 60)",
-    "question of nobody": (
+    "reply to no request": "numbered(44, request=1 << 60)",
+    "question of no request": (
         "numbered(43, request=1 << 60,"
         ' content=b\'{"prompt":"key?","password":false}\')'
     ),

@@ -51,7 +51,7 @@ def test_one_that_is_killed_is_replaced(alone: Gateway) -> None:
         old = kill(alone)
         assert len(pipe.ask("tools/list")["result"]["tools"]) == 5
         assert http_of(alone)["pid"] != old["pid"]
-        assert not stat_fields(old["pid"]), "nobody has reaped it"
+        assert not stat_fields(old["pid"]), "it is not reaped"
     pipe.close()
 
 
@@ -63,7 +63,7 @@ def test_one_that_is_stopped_is_replaced(alone: Gateway) -> None:
     assert alone.run("gateway", "stop").returncode == 0
     wait_for(lambda: is_over(old["pid"]), "its end")
     assert pipe.ask("server/discover")["result"]
-    assert not stat_fields(old["pid"]), "nobody has reaped it"
+    assert not stat_fields(old["pid"]), "it is not reaped"
     pipe.close()
 
 

@@ -75,7 +75,7 @@ def test_notes_that_are_refused(gateway: Gateway, session: Session) -> None:
     assert gateway.run("note", session.id, "").returncode == 2
     assert gateway.run("note", session.id).returncode == 2
     assert gateway.run("note", "-b", "x" * 201, session.id, "a").returncode == 2
-    assert gateway.run("note", "nobody", "text").returncode == 3
+    assert gateway.run("note", "absent", "text").returncode == 3
     session.delete()
     session.wait_state("gone")
     gone = gateway.run("note", session.id, "too late")
@@ -135,7 +135,7 @@ def test_trace_of_a_session_that_died(gateway: Gateway) -> None:
     assert limits == [None, ["time"], None]
     assert rows[-1]["what"] == "gone"
     assert rows[-1]["reason"] == "signal"
-    assert gateway.run("notebook", "trace", "nobody").returncode == 3
+    assert gateway.run("notebook", "trace", "absent").returncode == 3
 
 
 def test_secrets_are_not_in_the_time_line(

@@ -176,7 +176,7 @@ def test_a_slow_reader_slows_the_program_down(session: Session) -> None:
     assert out == "".join(line * 2 for line in lines)
 
 
-def test_input_that_nobody_reads(session: Session) -> None:
+def test_input_that_is_not_read(session: Session) -> None:
     """It fills a window and no more, and the end is not held up by it."""
     done = run(
         session, "--", "sh", "-c", "sleep 1; exit 4", stdin="x" * 3_000_000

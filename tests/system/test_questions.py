@@ -225,7 +225,7 @@ def test_comm_of_an_unknown_target_is_closed(client: Client) -> None:
     client.send(
         "shell",
         "comm_open",
-        {"comm_id": "lost", "target_name": "nobody", "data": {}},
+        {"comm_id": "lost", "target_name": "absent", "data": {}},
     )
     closed = client.iopub(DEADLINE, lambda m: m["msg_type"] == "comm_close")
     assert closed["content"]["comm_id"] == "lost"

@@ -161,7 +161,7 @@ def test_replays_that_cannot_be(gateway: Gateway, tmp_path: Path) -> None:
     )
     assert status(str(tmp_path / "bad.ipynb")) == 1
     assert status(str(tmp_path / "none.ipynb")) == 1
-    assert status("nobody") == 3
+    assert status("absent") == 3
     assert status(str(tmp_path / "empty.ipynb")) == 0
     assert status("-u", "1", str(tmp_path / "empty.ipynb")) == 2
     assert status("-w", "/none", str(tmp_path / "empty.ipynb")) == 2

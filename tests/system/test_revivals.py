@@ -302,5 +302,5 @@ def test_revivals_that_are_refused(gateway: Gateway, session: Session) -> None:
     alive = gateway.run("session", "revive", session.id)
     assert alive.returncode == 1
     assert "alive" in alive.stderr
-    assert gateway.run("session", "revive", "nobody").returncode == 3
+    assert gateway.run("session", "revive", "absent").returncode == 3
     assert session.exec("1").stderr == ""

@@ -533,7 +533,7 @@ def test_stale_files(gateway: Gateway) -> None:
     assert session.show()["reason"] == "lost"
     wait_for(
         lambda: not session_processes(namespace),
-        "the end of a kernel that nobody can reach",
+        "the end of a kernel that no gateway can reach",
     )
     fresh = gateway.create()
     with fresh.client() as client:

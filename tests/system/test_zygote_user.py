@@ -19,7 +19,7 @@ COUNT = 65536
 INIT = FIRST + COUNT - 1
 OWN = FIRST + COUNT - 2
 UNIT_USER = 64997
-NOBODY_ELSES = "0000000000000000"
+NO_CAPABILITY = "0000000000000000"
 
 pytestmark = pytest.mark.skipif(
     os.getuid() != 0, reason="only root can give zygotes a user"
@@ -83,10 +83,10 @@ def test_has_no_privilege(gateway: Gateway) -> None:
     for process in (pid, mapper):
         assert status(process)["Groups"].split() == []
         assert status(process)["NoNewPrivs"] == "1"
-        assert status(process)["CapInh"] == NOBODY_ELSES
-        assert status(process)["CapAmb"] == NOBODY_ELSES
+        assert status(process)["CapInh"] == NO_CAPABILITY
+        assert status(process)["CapAmb"] == NO_CAPABILITY
     for sets in ("CapPrm", "CapEff"):
-        assert status(pid)[sets] == NOBODY_ELSES
+        assert status(pid)[sets] == NO_CAPABILITY
         assert status(mapper)[sets] == "00000000000000c0"  # SETGID, SETUID
     assert name(mapper) == "hearth-mapper"
     descriptors = os.listdir(f"/proc/{mapper}/fd")

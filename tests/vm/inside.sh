@@ -87,7 +87,7 @@ has_seven_capabilities() {
 
 # The last but one of the range, with no capability; in the service it is so
 # without being asked for.
-has_zygotes_of_nobody() {
+has_zygotes_of_own_user() {
     local pid
     pid=$(pgrep -P "$(main_pid)" | head -n 1)
     [ "$(status_of "$pid" Uid)" = $((1879048192 + 65536 - 2)) ] &&
@@ -156,7 +156,7 @@ part_service() {
     check 'it has a user of its own' is_hearths
     check 'it has seven capabilities, and can get no others' \
         has_seven_capabilities
-    check 'its zygotes have a user of their own and none' has_zygotes_of_nobody
+    check 'its zygotes have a user of their own and none' has_zygotes_of_own_user
     check 'limits are by control groups of version 2' \
         says "v2: $GROUP" as_service gateway info
     check 'it is in a group of its own below the unit' \

@@ -137,7 +137,7 @@ static json_t *describe(const preinstall_t *self, const profile_t *profile,
 int preinstall_ask(preinstall_t *self, const profile_t *profile, fault_t *fault)
 {
     session_entry_t entry = {.profile = profile};
-    download_asker_t *nobody = NULL;
+    download_asker_t *no_asker = NULL;
     json_t *job;
 
     snprintf(entry.id, sizeof entry.id, "%s", profile->name);
@@ -150,7 +150,7 @@ int preinstall_ask(preinstall_t *self, const profile_t *profile, fault_t *fault)
     job = describe(self, profile, fault);
     if (!job)
         return -fault->code;
-    download_lane_add(self->lane, &preinstall_kind, &entry, job, &nobody);
+    download_lane_add(self->lane, &preinstall_kind, &entry, job, &no_asker);
     return 0;
 }
 

@@ -17,7 +17,7 @@ FORGERIES = {
     "second-welcome": 'frame(32, 0, content=b\'{"protocol":1,"last":0}\')',
     "second-ready": "numbered(33)",
     "reply-for-another-session": "numbered(44, request=1 << 60)",
-    "question-of-nobody": (
+    "question-of-no-cell": (
         "numbered(43, request=1 << 60,"
         ' content=b\'{"prompt":"key?","password":false}\')'
     ),

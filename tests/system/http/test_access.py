@@ -23,13 +23,13 @@ def make_token(gateway: Gateway, scopes: str) -> tuple[str, str]:
 
 
 def test_ways_to_show_a_token(web: Web) -> None:  # A-U8
-    nobody = web.with_token(None)
+    anonymous = web.with_token(None)
     for scheme in ("token", "Token", "Bearer", "bearer", "BEARER"):
         sent = {"Authorization": f"{scheme} {web.token}"}
-        assert nobody.get("/api/kernels", headers=sent).status == 200
-    assert nobody.get(f"/api/kernels?token={web.token}").status == 200
+        assert anonymous.get("/api/kernels", headers=sent).status == 200
+    assert anonymous.get(f"/api/kernels?token={web.token}").status == 200
     sent = {"Authorization": "token "}
-    answer = nobody.get(f"/api/kernels?token={web.token}", headers=sent)
+    answer = anonymous.get(f"/api/kernels?token={web.token}", headers=sent)
     assert answer.status == 200
 
 
@@ -38,9 +38,9 @@ def test_ways_to_show_a_token(web: Web) -> None:  # A-U8
     ["token", "token ", "token x", "Basic eDp5", "x", "tokenx", "bearer"],
 )
 def test_wrong_tokens(web: Web, value: str) -> None:
-    nobody = web.with_token(None)
+    anonymous = web.with_token(None)
     for path in ("/api/kernels", "/api/none", "/api/status", "/none"):
-        answer = nobody.get(path, headers={"Authorization": value})
+        answer = anonymous.get(path, headers={"Authorization": value})
         assert answer.status == 401, answer
         assert answer.json["reason"] == "Unauthorized"
         assert "token" in answer.json["message"]

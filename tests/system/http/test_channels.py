@@ -132,11 +132,11 @@ def test_unknown_kernels_are_refused(web: Web) -> None:  # A-U9
 
 
 def test_tokens_and_origins(kernel: Kernel) -> None:
-    web, nobody = kernel.web, kernel.web.with_token(None)
-    assert refused(nobody, kernel.id) == 401
+    web, anonymous = kernel.web, kernel.web.with_token(None)
+    assert refused(anonymous, kernel.id) == 401
     assert refused(web.with_token("no"), kernel.id) == 401
     evil = "Origin: https://evil.example"
-    assert refused(nobody, kernel.id, header=[evil]) == 401
+    assert refused(anonymous, kernel.id, header=[evil]) == 401
     kernel.socket(header=[evil]).run("1")  # the token vouches for it
     kernel.socket(query={"token": web.token}, header=["Authorization: "])
 

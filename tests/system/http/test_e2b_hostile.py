@@ -190,21 +190,21 @@ def test_tokens(door: Door, box: Box, web: Web, gateway: Gateway) -> None:
 @pytest.mark.parametrize("key", ["x", "", "e2b_" + "0" * 40, "\xff", "a b"])
 def test_keys_that_are_wrong(web: Web, key: str) -> None:
     for name in ("X-API-Key", "X-Access-Token", "E2B-Traffic-Access-Token"):
-        nobody = web.with_token(None)
-        answer = nobody.ask("GET", "/e2b/v2/sandboxes", headers={name: key})
+        anonymous = web.with_token(None)
+        answer = anonymous.ask("GET", "/e2b/v2/sandboxes", headers={name: key})
         assert answer.status == 401, answer
         assert answer.json["code"] == 401
 
 
 def test_keys_elsewhere(web: Web) -> None:
     """The headers count at the door alone, and there no token of the query."""
-    nobody = web.with_token(None)
+    anonymous = web.with_token(None)
     key = {"X-API-Key": str(web.token)}
-    assert nobody.ask("GET", "/api/me", headers=key).status == 401
-    assert nobody.ask("GET", "/e2bx", headers=key).status == 401
-    assert nobody.ask("GET", "/e2b/none", headers=key).status == 404
+    assert anonymous.ask("GET", "/api/me", headers=key).status == 401
+    assert anonymous.ask("GET", "/e2bx", headers=key).status == 401
+    assert anonymous.ask("GET", "/e2b/none", headers=key).status == 404
     query = f"/e2b/v2/sandboxes?token={web.token}"
-    assert nobody.ask("GET", query).status == 401
+    assert anonymous.ask("GET", query).status == 401
 
 
 def test_pages_of_others(web: Web) -> None:

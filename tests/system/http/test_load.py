@@ -153,7 +153,7 @@ def test_sockets_that_go_take_their_memory_along(
         kernel.sockets.clear()
         wait_for(
             lambda: web.get("/api/status").json["connections"] == 0,
-            "nobody connected",
+            "no connection",
             DEADLINE,
         )
 

@@ -175,12 +175,12 @@ def test_a_revision_that_is_not_spoken(rpc: Rpc) -> None:
 
 
 def test_tokens_come_in_the_header_alone(web: Web) -> None:
-    nobody = Rpc(web.with_token(None))
-    answer = nobody.ask("tools/list")
+    anonymous = Rpc(web.with_token(None))
+    answer = anonymous.ask("tools/list")
     assert answer.status == 401, answer
     assert answer.headers["WWW-Authenticate"] == "Bearer"
-    nobody.path = f"/mcp?token={web.token}"
-    assert nobody.ask("tools/list").status == 401
+    anonymous.path = f"/mcp?token={web.token}"
+    assert anonymous.ask("tools/list").status == 401
 
 
 def test_pages_of_others_are_refused(rpc: Rpc) -> None:
@@ -381,7 +381,7 @@ def test_progress_comes_before_the_answer(rpc: Rpc, session: str) -> None:
         ({"code": "1", "time": 1}, "there is no argument time"),
         ({"code": "1", "timeout": 0}, "timeout must be"),
         ({"code": "1", "max_tokens": 1}, "max_tokens must be"),
-        ({"code": "1", "session": "nobody"}, "There is no session nobody"),
+        ({"code": "1", "session": "absent"}, "There is no session absent"),
     ],
 )
 def test_arguments_that_do_not_fit(rpc: Rpc, arguments: Any, text: str) -> None:
@@ -578,7 +578,7 @@ def test_no_such_resource(web: Web, rpc: Rpc, session: str) -> None:
     wrong = [
         "hearth://",
         "hearth://sessions/",
-        "hearth://sessions/nobody",
+        "hearth://sessions/absent",
         f"hearth://sessions/{session}/",
         f"hearth://sessions/{session}/journal",
         f"hearth://sessions/{session}/outputs/",

@@ -115,7 +115,7 @@ def test_several_questions_one_after_the_other(
             code,
             session,
             requestState=result["requestState"],
-            inputResponses={"nobody": {"action": "accept"}},
+            inputResponses={"absent": {"action": "accept"}},
         )
         assert question_of(again)[0] in keys
         result = rpc.execute(code, session, **answer_to(again, value))
@@ -338,7 +338,7 @@ def test_a_task_asks(web: Web) -> None:
         rpc.web.renew()
         assert list(get()["inputRequests"]) == [key]
         good = {"action": "accept", "content": {"value": "Ada"}}
-        assert update({"nobody": good}) == 200
+        assert update({"absent": good}) == 200
         assert get()["status"] == "input_required"
         assert update({key: {"action": "accept"}}) == 400
         assert update({key: good}) == 200

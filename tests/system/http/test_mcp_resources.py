@@ -245,10 +245,10 @@ def test_an_endpoint_of_a_session_by_its_name(
         wanted: Json = {"resourceSubscriptions": [own, other]}
         with listening(bound, wanted) as (_, taken):
             assert taken == {"resourceSubscriptions": [own]}
-    nowhere = Rpc(rpc.web, "/mcp/sessions/nobody")
+    nowhere = Rpc(rpc.web, "/mcp/sessions/absent")
     assert nowhere.result("resources/list")["resources"] == []
     refusal = text_of(nowhere.call("execute", code="1"))
-    assert "no session nobody" in refusal
+    assert "no session absent" in refusal
     assert "execute without" not in refusal  # no tool here names a session
     rpc.call("session", action="end", session=made["id"])
 

@@ -93,9 +93,9 @@ def test_what_an_error_gives(rpc: Rpc, session: str) -> None:
     assert found["error"]["value"] == "division by zero"
     assert "1 / 0" in found["error"]["traceback"]
     assert "\x1b" not in found["error"]["traceback"]
-    found = structured(rpc, "execute", code="1", session="nobody")
+    found = structured(rpc, "execute", code="1", session="absent")
     assert found["status"] == "error"
-    assert "There is no session nobody" in found["text"]
+    assert "There is no session absent" in found["text"]
 
 
 def test_an_image_is_named_by_its_uri(rpc: Rpc, session: str) -> None:

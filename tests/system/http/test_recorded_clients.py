@@ -500,13 +500,13 @@ def test_runtimed(web: Web, made: list[str]) -> None:
     """runtimed/runtimed, crates/jupyter-websocket-client (client.rs,
     websocket.rs, binary_protocol.rs): it wants all five members of a kernel,
     resources that are texts, and takes whatever is binary for v1."""
-    nobody = web.with_token(None)
+    anonymous = web.with_token(None)
     query = f"?token={web.token}"
-    specs = nobody.get(f"/api/kernelspecs{query}").json
+    specs = anonymous.get(f"/api/kernelspecs{query}").json
     for spec in specs["kernelspecs"].values():
         assert all(type(v) is str for v in spec["resources"].values())
         assert {"argv", "display_name", "language"} <= set(spec["spec"])
-    answer = nobody.post(f"/api/kernels{query}", {"name": specs["default"]})
+    answer = anonymous.post(f"/api/kernels{query}", {"name": specs["default"]})
     model = answer.json
     kernel = note(web, made, model["id"])
     for name in ("id", "name", "last_activity", "execution_state"):
@@ -553,4 +553,4 @@ def test_runtimed(web: Web, made: list[str]) -> None:
         kinds = [m["header"]["msg_type"] for m in found]
         assert "stream" in kinds
         assert "execute_result" in kinds
-    nobody.ask("DELETE", f"/api/kernels/{kernel}{query}")
+    anonymous.ask("DELETE", f"/api/kernels/{kernel}{query}")

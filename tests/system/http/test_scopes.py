@@ -196,12 +196,12 @@ def test_scopes_are_required(
     web: Web, holders: dict[str, Web], route: str
 ) -> None:
     allowed = ROUTES[route].split()
-    nobody = ask(web.with_token(None), route)
+    anonymous = ask(web.with_token(None), route)
     if not allowed:
         # The page of / is for browsers; programs learn nothing there.
-        assert nobody.status != 401 or route == "GET /", nobody
+        assert anonymous.status != 401 or route == "GET /", anonymous
         return
-    assert nobody.status == 401, nobody
+    assert anonymous.status == 401, anonymous
     for scope, holder in holders.items():
         answer = ask(holder, route)
         if scope in allowed:
@@ -348,10 +348,10 @@ def test_viewers_with_cookies_are_distinguished(
 ) -> None:
     """One session_id of two people is two viewers: neither replaces the other
     nor gets what the other asked for."""
-    nobody = kernel.web.with_token(None)
+    anonymous = kernel.web.with_token(None)
     one, other = (
         Socket(
-            nobody,
+            anonymous,
             kernel.id,
             header=[f"Cookie: {browser.cookie()}"],
             query={"session_id": "same"},
@@ -390,14 +390,14 @@ def test_websockets_of_foreign_pages_with_a_cookie(
     browsers: list[Browser], kernel: Kernel
 ) -> None:
     """A page of another site, in a browser that is logged in here."""
-    nobody, cookie = kernel.web.with_token(None), browsers[0].cookie()
+    anonymous, cookie = kernel.web.with_token(None), browsers[0].cookie()
     evil = [f"{name}: {text}" for name, text in EVIL.items()]
     with pytest.raises(websocket.WebSocketBadStatusException) as refused:
-        Socket(nobody, kernel.id, header=[f"Cookie: {cookie}", *evil])
+        Socket(anonymous, kernel.id, header=[f"Cookie: {cookie}", *evil])
     assert refused.value.status_code == 403
     body = refused.value.resp_body or b""
     assert b"https://evil.example may not use" in body
-    own = f"Origin: http://{nobody.host}:{nobody.port}"
-    with Socket(nobody, kernel.id, header=[f"Cookie: {cookie}", own]) as ws:
+    own = f"Origin: http://{anonymous.host}:{anonymous.port}"
+    with Socket(anonymous, kernel.id, header=[f"Cookie: {cookie}", own]) as ws:
         assert ws.value("1 + 1") == "2"
     assert wait_for(lambda: kernel.web.get("/api").status, "an answer") == 200

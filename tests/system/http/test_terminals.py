@@ -302,7 +302,7 @@ def test_chooses_a_session(alone: Web) -> None:
     assert make(alone, cwd=f"workspaces/{agents}")["session"] == agents
     assert make(alone, session="agents", cwd="")["session"] == agents
     assert make(alone, session=second[:13])["session"] == second
-    assert "no living session" in refused(404, session="nobody")
+    assert "no living session" in refused(404, session="absent")
     # And a second document beside the first one.
     document(alone, "a/three.ipynb")
     refused(409, cwd="a")

@@ -332,7 +332,7 @@ def test_two_providers_do_not_take_each_others_names(
         ("add", "agent"),
         ("other", "other"),
     ]
-    assert web.get(path_of(kernel.id, "/calls?provider=nobody")).status == 404
+    assert web.get(path_of(kernel.id, "/calls?provider=absent")).status == 404
 
 
 def test_calls_are_in_the_journal_and_the_audit_log(

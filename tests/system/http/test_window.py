@@ -66,7 +66,7 @@ def test_the_page_may_get_other_scopes(web: Web) -> None:
 def test_the_url_leads_to_a_session(web: Web, kernel: Kernel) -> None:
     done = web.gateway.run("window", "--url", kernel.id[:8])
     assert done.stdout.endswith(f"&sessions/{kernel.id}\n")
-    assert web.gateway.run("window", "--url", "nobody").returncode == 3
+    assert web.gateway.run("window", "--url", "absent").returncode == 3
 
 
 @pytest.mark.parametrize("code", ["", "code.1.1.00.00", "x" * 10000, "é"])

@@ -187,7 +187,7 @@ def test_a_gateway_that_comes_back_learns_that_the_cell_awaits(kernel):
 
 
 def test_an_unknown_target_is_closed(kernel):
-    content = {"comm_id": "x", "target_name": "nobody", "data": {}}
+    content = {"comm_id": "x", "target_name": "absent", "data": {}}
     events = kernel.until_reply(kernel.send("COMM_OPEN_IN", content))
     assert only(events, "COMM_CLOSE").content["comm_id"] == "x"
 

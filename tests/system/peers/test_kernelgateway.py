@@ -242,17 +242,17 @@ def test_headless(web: Web) -> None:
 
 
 def test_token_everywhere(web: Web, kernel: Kernel) -> None:
-    nobody = web.with_token(None)
+    anonymous = web.with_token(None)
     for path in (
         "/api/kernelspecs",
         "/api/kernels",
         f"/api/kernels/{kernel.id}",
     ):
-        for who in (nobody, web.with_token("fake-token")):
+        for who in (anonymous, web.with_token("fake-token")):
             answer = who.get(path)
             assert answer.status == 401, (path, answer)
             assert answer.json["reason"] == "Unauthorized"
-    assert nobody.post("/api/kernels").status == 401
+    assert anonymous.post("/api/kernels").status == 401
     for token in (None, "fake-token"):
         with pytest.raises(websocket.WebSocketBadStatusException) as refused:
             Socket(web.with_token(token), kernel.id)

@@ -33,7 +33,7 @@ def test_input(sync_session: hearth.Session) -> None:
     assert sync_session.exec(["true"], input=data).ok
 
 
-def test_output_that_nobody_read(sync_session: hearth.Session) -> None:
+def test_output_that_was_not_read(sync_session: hearth.Session) -> None:
     """Output that is no longer kept is counted, from any offset on."""
     process = sync_session.processes.start(["head", "-c200000", "/dev/zero"])
     process.wait(DEADLINE)

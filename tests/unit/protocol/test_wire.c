@@ -407,7 +407,7 @@ static void reports_a_gone_peer_and_continues(void **state)
     zsock_set_identity(dealer, "peer");
     zsock_set_router_mandatory(router, 1);
     zsock_connect(dealer, "inproc://gone");
-    bytes_t identity = text_bytes("nobody");
+    bytes_t identity = text_bytes("stranger");
     wire_parts_t parts = {.identities = &identity,
                           .identity_count = 1,
                           .header = text_bytes(HEADER)};

@@ -87,14 +87,14 @@ void __wrap_audit_writer_note(audit_writer_t *self, const char *event,
     json_decref(details);
 }
 
-static char *nobody[] = {NULL};
+static char *no_walls[] = {NULL};
 
 static int begin(void **state)
 {
     if (rig_begin(state) < 0)
         return -1;
     descriptors = 1024;
-    fake_profile.accept = fake_profile.without = nobody;
+    fake_profile.accept = fake_profile.without = no_walls;
     return 0;
 }
 
@@ -184,7 +184,7 @@ static void the_audit_log_gets_weaker_profiles_alone(void **state)
     gateway_info_note(*state);
     DID("gateway_start ok {}; configuration weaker {\"accept\":true,"
         "\"network\":false,\"profile\":\"python3\",\"without\":false}");
-    fake_profile.accept = nobody;
+    fake_profile.accept = no_walls;
     fake_profile.without = walls;
     gateway_info_note(*state);
     DID("gateway_start ok {}; configuration weaker {\"accept\":false,"

@@ -115,7 +115,7 @@ static void a_kernel_is_deleted_when_its_end_is_known_here(void **state)
     assert_int_equal(exchange->response.status, 204);
 }
 
-static void a_kernel_that_nobody_watches_is_deleted(void **state)
+static void a_kernel_without_viewers_is_deleted(void **state)
 {
     (void) state;
     zhashx_delete(http.subscriptions, ID);
@@ -169,7 +169,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
         TEST(a_kernel_is_deleted_when_the_registry_says_so),
         TEST(a_kernel_is_deleted_when_its_end_is_known_here),
-        TEST(a_kernel_that_nobody_watches_is_deleted),
+        TEST(a_kernel_without_viewers_is_deleted),
         TEST(a_kernel_that_does_not_end_is_an_error),
         TEST(a_document_is_deleted_when_the_registry_says_so),
         TEST(a_document_whose_kernel_ended_before_is_forgotten),

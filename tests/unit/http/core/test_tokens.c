@@ -248,7 +248,7 @@ static void an_unknown_scope_is_refused(void **state)
 
 static unsigned check_cookie(tokens_t *auth, const char *value, int64_t now_us)
 {
-    char id[TOKEN_ID_SIZE] = "nobody";
+    char id[TOKEN_ID_SIZE] = "no token";
     unsigned scopes =
         tokens_check_cookie(auth, value, strlen(value), now_us, id);
 
@@ -256,7 +256,7 @@ static unsigned check_cookie(tokens_t *auth, const char *value, int64_t now_us)
     if (scopes)
         assert_memory_equal(id, value, strlen(id));
     else
-        assert_string_equal(id, "nobody");
+        assert_string_equal(id, "no token");
     return scopes;
 }
 

@@ -222,7 +222,7 @@ static void a_launch_names_the_user_of_pid_1(void **state)
 
 static void finds_sessions_by_their_id_alone(void **state)
 {
-    static const char *const ids[] = {"", ".", "..", "a/b", "nobody"};
+    static const char *const ids[] = {"", ".", "..", "a/b", "absent"};
     cleanup_session_spec session_spec_t *spec = NULL;
     cleanup_free char *profile = NULL;
     fault_t fault;
