@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from deadline import wait_for
-from harness import HEARTH, Gateway, started
+from harness import HEARTH, Gateway, Session, started
 from notes import read_notes
 from processes import start_time
 
 WORKER = Path(__file__).with_name("fake_packages_worker.py")
-KEY = "profile/python3/packages/index"
+PACKAGES = "profile/python3/packages"
+KEY = f"{PACKAGES}/index"
 
 
 class Packaged(Gateway):
@@ -96,13 +97,20 @@ def open_place() -> Iterator[Path]:
 
 
 @contextmanager
-def gateway_with_uv(index: str, deny: str) -> Iterator[Gateway]:
-    """Run one with that index, which gives its sessions no package `deny`."""
+def gateway_with_uv(index: str, **rules: str) -> Iterator[Gateway]:
+    """Run one with that index, and rules of its profile, as deny="NAME"."""
     with open_place() as place:
         made = Gateway(
             "--set", f"{KEY}={index}",
-            "--set", f"profile/python3/packages/deny={deny}",
             "--set", f"packages/dir={place / 'packages'}",
         )  # fmt: skip
+        for name, value in rules.items():
+            made.options += ["--set", f"{PACKAGES}/{name}={value}"]
         with started(made):
             yield made
+
+
+def printed(session: Session, code: str) -> str:
+    done = session.exec(code)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

@@ -14,7 +14,7 @@ import pytest
 from deadline import wait_for
 from fake_index import FakeIndex
 from harness import Gateway, Session
-from packages_gateway import open_place
+from packages_gateway import open_place, printed
 from records import records
 
 OTHER = """
@@ -78,12 +78,6 @@ def gateway_of(
         yield made
     finally:
         made.end()
-
-
-def printed(session: Session, code: str) -> str:
-    done = session.exec(code)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def has(session: Session, module: str) -> bool:

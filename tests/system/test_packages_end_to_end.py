@@ -18,7 +18,7 @@ import pytest
 from deadline import DEADLINE, wait_for
 from fake_index import FakeIndex
 from harness import Gateway, Session
-from packages_gateway import open_place
+from packages_gateway import open_place, printed
 from processes import children
 
 
@@ -74,12 +74,6 @@ def refuse(session: Session, *names: str, order: str = "add") -> str:
 def versions(session: Session) -> dict[str, str]:
     found = session.gateway.json("packages", "list", "--json", session.id)
     return {one["name"]: one["version"] for one in found["packages"]}
-
-
-def printed(session: Session, code: str) -> str:
-    done = session.exec(code)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def is_missing(session: Session, module: str) -> bool:

@@ -3,15 +3,13 @@ Python runs at its start, and modules that hide the profile's."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Iterator
 
 import pytest
 from fake_index import FakeIndex
-from harness import Gateway, Session, started
-from packages_gateway import KEY, open_place
+from harness import Gateway, Session
+from packages_gateway import PACKAGES, gateway_with_uv, printed
 
-PACKAGES = "profile/python3/packages"
 PTH = "import os; os.environ['PTH_RAN'] = str(os.getpid())\n"
 HIDING = {"this.py": "hides = 1\n", "json.py": "", "IPython.py": "1 / 0\n"}
 
@@ -27,20 +25,8 @@ def index() -> Iterator[FakeIndex]:
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[Path]:
-    with open_place() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def gateway(index: FakeIndex, place: Path) -> Iterator[Gateway]:
-    made = Gateway(
-        "--set", f"{KEY}={index.url}",
-        "--set", f"packages/dir={place / 'packages'}",
-        "--set", f"{PACKAGES}/pth=yes",
-        "--set", f"{PACKAGES}/shadow=yes",
-    )  # fmt: skip
-    with started(made):
+def gateway(index: FakeIndex) -> Iterator[Gateway]:
+    with gateway_with_uv(index.url, pth="yes", shadow="yes") as made:
         yield made
 
 
@@ -49,12 +35,6 @@ def session(gateway: Gateway) -> Iterator[Session]:
     made = gateway.create()
     yield made
     made.delete()
-
-
-def printed(session: Session, code: str) -> str:
-    done = session.exec(code)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def add(session: Session, name: str) -> None:
@@ -130,17 +110,12 @@ def test_a_session_can_have_neither(
 
 def test_both_are_refused_unless_they_are_permitted(index: FakeIndex) -> None:
     """No session can permit them to itself."""
-    with open_place() as place:
-        made = Gateway(
-            "--set", f"{KEY}={index.url}",
-            "--set", f"packages/dir={place / 'packages'}",
-        )  # fmt: skip
-        with started(made) as gateway:
-            session = gateway.create()
-            for name, setting in (("starting", "pth"), ("hiding", "shadow")):
-                done = gateway.run("packages", "add", session.id, name)
-                said = f"can permit it by {PACKAGES}/{setting} = yes"
-                assert done.stderr.strip().endswith(said)
-                rule = ("--packages", f"{setting}=yes")
-                done = gateway.run("session", "create", *rule)
-                assert "a session can only have no" in done.stderr
+    with gateway_with_uv(index.url) as gateway:
+        session = gateway.create()
+        for name, setting in (("starting", "pth"), ("hiding", "shadow")):
+            done = gateway.run("packages", "add", session.id, name)
+            said = f"can permit it by {PACKAGES}/{setting} = yes"
+            assert done.stderr.strip().endswith(said)
+            rule = ("--packages", f"{setting}=yes")
+            done = gateway.run("session", "create", *rule)
+            assert "a session can only have no" in done.stderr
