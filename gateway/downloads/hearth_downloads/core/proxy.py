@@ -115,13 +115,9 @@ class Proxy:
 
 def _be_proxy(service: _Service, uid: int, gid: int) -> NoReturn:
     try:
-        kept = {service.control.fileno()}
-        for name in os.listdir("/proc/self/fd"):
-            if int(name) > 2 and int(name) not in kept:
-                try:
-                    os.close(int(name))
-                except OSError:
-                    pass  # that of the list itself
+        kept = service.control.fileno()
+        os.closerange(3, kept)
+        os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
         if os.geteuid() == 0:
             os.setgroups([])
             os.setresgid(gid, gid, gid)
