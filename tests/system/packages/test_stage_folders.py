@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import stat
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Callable, cast
+from typing import Any, Callable
 
 import pytest
+from deadline import wait_for
 from hearth_downloads.core.faults import Failed, Gone
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.packages import stage as module
@@ -62,37 +66,52 @@ def test_one_worker_has_the_lock(tmp_path: Path) -> None:
     assert second.try_lock()
 
 
-def test_a_wait_is_said_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextmanager
+def when_waited_for(stage: Stage, act: Callable[[], None]) -> Iterator[None]:
+    """Act in a thread as soon as another one waits for the stage's lock."""
+    inode = os.fstat(stage.lock).st_ino
+
+    def is_waited_for() -> bool:
+        lines = Path("/proc/locks").read_text().splitlines()
+        return any("->" in line and f":{inode} " in line for line in lines)
+
+    def wait_and_act() -> None:
+        try:
+            wait_for(is_waited_for, "a wait for the lock")
+        finally:
+            act()
+
+    with ThreadPoolExecutor(1) as pool:
+        acting = pool.submit(wait_and_act)
+        yield
+        acting.result()
+
+
+def test_a_wait_is_said_once(tmp_path: Path) -> None:
     first, second = (Stage(Job("add", str(tmp_path))) for _ in range(2))
     assert first.try_lock()
-    done: list[str] = []
-
-    def sleep(seconds: float) -> None:
-        done.append(f"sleep {seconds}")
-        if len(done) > 6:
-            os.close(first.lock)
-
-    fake = SimpleNamespace(check=lambda: done.append("check"))
-    fake.progress = done.append
-    monkeypatch.setattr(module, "time", SimpleNamespace(sleep=sleep))
-    second.take_lock(cast(Gateway, fake))
-    assert done == [
-        *("check", "waiting for another job's end", "sleep 0.1"),
-        *(("check", "sleep 0.1") * 2),
-    ]
+    mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with mine, theirs:
+        with when_waited_for(first, lambda: os.close(first.lock)):
+            second.take_lock(Gateway(theirs))
+        assert second.lock >= 0
+        said = json.loads(mine.recv(1000))
+        assert said == {"progress": "waiting for another job's end"}
+        with pytest.raises(BlockingIOError):
+            mine.recv(1000, socket.MSG_DONTWAIT)
 
 
 def test_a_wait_ends_with_the_gateway(tmp_path: Path) -> None:
     first, second = (Stage(Job("add", str(tmp_path))) for _ in range(2))
     assert first.try_lock()
-
-    def check() -> None:
-        raise Gone
-
-    with pytest.raises(Gone):
-        second.take_lock(cast(Gateway, SimpleNamespace(check=check)))
+    before = signal.getsignal(signal.SIGALRM)
+    mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ends = when_waited_for(first, mine.close)
+    with mine, theirs, ends, pytest.raises(Gone):
+        second.take_lock(Gateway(theirs))
+    assert second.lock < 0
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert signal.getsignal(signal.SIGALRM) == before
 
 
 def test_the_lock_of_a_file_that_is_gone_is_none(

@@ -1,7 +1,8 @@
 """The worker's end of the socket to the gateway.
 
 The gateway ends a job by closing its end. So every wait of the worker polls
-this socket too, and every longer work calls `check` now and then.
+this socket too, or is `interrupted`, and every longer work calls `check` now
+and then.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ import array
 import json
 import os
 import select
+import signal
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from hearth_downloads.core.faults import Failed, Fault, Gone, clean
 
 DATAGRAM_MAX = 64 * 1024
 JOB_MAX = 1 << 20  # bytes; of a longer job than a datagram's
+INTERRUPT_SECONDS = 0.1
 
 
 class Gateway:
@@ -61,6 +65,19 @@ class Gateway:
             raise Failed(
                 f"the job was ended: it took more than {self.seconds:g} seconds"
             )
+
+    @contextmanager
+    def interrupted(self) -> Iterator[None]:
+        """Let a timer call `check`, which ends a call that waits for a lock."""
+        before = signal.signal(signal.SIGALRM, lambda *_: self.check())
+        signal.setitimer(
+            signal.ITIMER_REAL, INTERRUPT_SECONDS, INTERRUPT_SECONDS
+        )
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
     def _has_said(self) -> bool:
         """Read what no gateway sends; an end reads as nothing."""

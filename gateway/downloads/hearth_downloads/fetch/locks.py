@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,7 +18,6 @@ from hearth_downloads.core.folders import look_at
 from hearth_downloads.core.gateway import Gateway
 
 NAME = "lock"
-WAIT_SECONDS = 0.05
 _INDEX = 0
 _URLS = 1 << 60
 _JOBS = 1 << 61
@@ -51,12 +49,13 @@ class Locks:
 
     def _try(self, place: int) -> bool:
         try:
-            fcntl.lockf(
-                self.file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place, os.SEEK_SET
-            )
+            self._wait(place, fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):
             return False
         return True
+
+    def _wait(self, place: int, how: int = 0) -> None:
+        fcntl.lockf(self.file, fcntl.LOCK_EX | how, 1, place, os.SEEK_SET)
 
     def _free(self, place: int) -> None:
         fcntl.lockf(self.file, fcntl.LOCK_UN, 1, place, os.SEEK_SET)
@@ -64,13 +63,11 @@ class Locks:
     def take_url(self, key: str, gateway: Gateway) -> None:
         """Wait until no other job has that URL; say first that it waits."""
         place = _URLS | int(key[:14], 16)
-        is_reported = False
-        while not self._try(place):
-            gateway.check()
-            if not is_reported:
-                gateway.progress("waiting for another job with this URL")
-                is_reported = True
-            time.sleep(WAIT_SECONDS)
+        if self._try(place):
+            return
+        gateway.progress("waiting for another job with this URL")
+        with gateway.interrupted():
+            self._wait(place)
 
     def take_job(self) -> str:
         """Return a name for a job, by which others see that it runs."""
@@ -90,8 +87,7 @@ class Locks:
     @contextmanager
     def index(self) -> Iterator[None]:
         """Hold what all workers change; none holds it for long."""
-        while not self._try(_INDEX):
-            time.sleep(WAIT_SECONDS)
+        self._wait(_INDEX)
         try:
             yield
         finally:

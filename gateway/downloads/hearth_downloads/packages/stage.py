@@ -22,7 +22,6 @@ import errno
 import fcntl
 import os
 import stat
-import time
 from dataclasses import dataclass, field, replace
 from typing import Optional
 
@@ -46,7 +45,6 @@ ARCHIVE = "archive-v0"  # of the cache; one folder in it for each wheel
 # How much of what one session may have is kept in the cache for all.
 CACHE_FACTOR = 4
 FILE_MAX = 16 << 20
-LOCK_SECONDS = 0.1
 ADVISORIES = "advisories"
 PROFILE_WHEELS = "profile-wheels"
 _LOCK = "lock"
@@ -94,29 +92,32 @@ class Stage:
 
     def take_lock(self, gateway: Gateway) -> None:
         """Wait until no other worker writes, and say that first."""
-        is_reported = False
-        while not self.try_lock():
-            gateway.check()
-            if not is_reported:
-                gateway.progress("waiting for another job's end")
-                is_reported = True
-            time.sleep(LOCK_SECONDS)
+        if self.try_lock():
+            return
+        gateway.progress("waiting for another job's end")
+        with gateway.interrupted():
+            while not self._lock(fcntl.LOCK_EX):
+                pass  # the file that was locked has lost its name
 
     def try_lock(self) -> bool:
         """Return true if this worker has the lock, which it keeps."""
+        return self._lock(fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _lock(self, how: int) -> bool:
         if self.lock >= 0:
             return True
         if self.work < 0:
             self.work = open_folder(self.job.work)
         lock = self._open_lock()
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, how)
             if _is_same(look_at(_LOCK, self.work), os.fstat(lock)):
                 self.lock = lock
         except BlockingIOError:
             pass
-        if self.lock < 0:
-            os.close(lock)
+        finally:
+            if self.lock < 0:
+                os.close(lock)
         return self.lock >= 0
 
     def _open_lock(self) -> int:
