@@ -128,6 +128,27 @@ FNR == 1 { comment = depth = level = 0 }
 END { exit bad }
 ' $files || exit
 
+# Python of the product waits for events, too. Beside the pauses between two
+# requests to a server there is nothing to wait for: a download that tries again
+# (fetch/client.py), and a client that asks again (_background.py).
+pythons=$(find notebooks workspace kernels gateway clients -name '*.py' | sort)
+# shellcheck disable=SC2086
+awk '
+FILENAME ~ /^gateway\/downloads\/hearth_downloads\/fetch\/client[.]py$/ ||
+FILENAME ~ /^clients\/python\/src\/hearth\/_background[.]py$/ { next }
+{
+    line = $0
+    sub(/(^|[ \t])#.*$/, "", line)
+    if (line ~ /(^|[^[:alnum:]_.])time[.]sleep[ \t]*\(/ ||
+        line ~ /^[ \t]*from time import .*sleep/) {
+        printf "%s:%d: wait for an event: poll, a lock that blocks\n",
+            FILENAME, FNR
+        bad = 1
+    }
+}
+END { exit bad }
+' /dev/null $pythons || exit
+
 # A system call is there for a reason, which its row has.
 exec awk '
 function finish()

@@ -49,6 +49,31 @@ def test_a_call_that_is_banned_is_named_with_its_place(tmp_path):
     assert text.startswith("base/a.c:3: no shell in between")
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["import time\ntime.sleep(1)\n", "from time import monotonic, sleep\n"],
+)
+def test_python_of_the_product_may_not_sleep(tmp_path, text):
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "a.py").write_text(text)
+    assert "wait for an event" in complaints(tmp_path, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("kernels/a.py", "# time.sleep(1)\n"),
+        ("kernels/a.py", "patched.time.sleep(1)\n"),
+        ("clients/python/src/hearth/_background.py", "time.sleep(1)\n"),
+        ("tests/a.py", "time.sleep(1)\n"),
+    ],
+)
+def test_other_python_may(tmp_path, name, text):
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text(text)
+    assert complaints(tmp_path, "") == ""
+
+
 def members(count, text="    int m{};\n"):
     return "".join(text.format(i) for i in range(count))
 
