@@ -1,8 +1,8 @@
 #!/bin/sh
 # Fails when a document, a manual page or a comment breaks a rule of prose that a
 # machine can see (HACKING.md, Prose): comments of C, Python, JavaScript, shell,
-# the makefiles and the configuration file, and the words of the product's
-# sentences for users. `check-prose.sh . FILE...`
+# the makefiles and the configuration file, the sentences of the OpenAPI document,
+# and the words of the product's sentences for users. `check-prose.sh . FILE...`
 # checks only those files. Comments of the folders in STRICT may begin with no
 # word of OPENERS, not only those of functions, and their sentences are shorter.
 set -eu
@@ -156,6 +156,17 @@ function javascript(line,    is_end) {
     else add(line)
     if (is_end) { flush(); is_block = 0 }
 }
+# The sentences of an OpenAPI document.
+function openapi(line,    text) {
+    start = FNR
+    while (match(line, /"(summary|description)": *"([^"\\]|\\.)*"/)) {
+        text = substr(line, RSTART, RLENGTH - 1)
+        line = substr(line, RSTART + RLENGTH)
+        sub(/^"[a-z]+": *"/, "", text)
+        gsub(/\\"/, "\047", text)
+        look(plain(text), 0)
+    }
+}
 # Comments line by line; docstrings are functions\047 comments.
 function python(line,    rest, text) {
     if (is_raw) { is_raw = line !~ /"""/; return }
@@ -196,7 +207,7 @@ function python(line,    rest, text) {
 }
 BEGIN {
     WORDS_MAX = 40; STRICT_WORDS_MAX = 25; CELL_MAX = 120
-    STRICT = "^(base|protocol|sandbox|workspace|notebooks|kernels|gateway)/.*[.](c|h|py)$" \
+    STRICT = "^(base|protocol|sandbox|workspace|notebooks|kernels|gateway)/.*[.](c|h|def|py|json)$" \
              "|^etc/.*[.]cfg$"
     OPENERS = "^(With|Of|That|Those|One that|What|Whose|Who|So many|The same)[ ,:.]"
     BANNED = "[^a-z](is none|are none|so many|whoever|whosoever|somebody|" \
@@ -214,10 +225,11 @@ FNR == 1 { is_strict = FILENAME ~ STRICT; is_code = is_written = is_block = was_
            start = 1 }
 FILENAME ~ /\.md$/ { is_markdown = 1; markdown($0) }
 FILENAME ~ /\.[1-8]$/ { manual($0) }
-FILENAME ~ /\.[ch]$/ { c_source($0) }
+FILENAME ~ /\.([ch]|def)$/ { c_source($0) }
 FILENAME ~ /\.py$/ { python($0) }
 FILENAME ~ /\.(am|cfg|sh|bash|fish)$|^(dev|etc\/_hearth)$/ { hashed($0) }
 FILENAME ~ /\.js$/ { javascript($0) }
+FILENAME ~ /\/openapi\/[^\/]*\.json$/ { openapi($0) }
 END { FILENAME = ARGV[1]; flush() }
 ' "$1" /dev/null
 }
@@ -226,7 +238,8 @@ END { FILENAME = ARGV[1]; flush() }
 [ $# -gt 0 ] || set -- $({
     find ./*.md ./Makefile.am dev docs man etc build-aux base protocol workspace \
         sandbox notebooks kernels gateway -type f \( -name '*.md' \
-        -o -name '*.[1-8]' -o -name '*.[ch]' -o -name '*.py' -o -name '*.am' \
+        -o -name '*.[1-8]' -o -name '*.[ch]' -o -name '*.def' \
+        -o -path '*/openapi/*.json' -o -name '*.py' -o -name '*.am' \
         -o -name '*.cfg' -o -name '*.js' -o -name '*sh' -o -name dev \
         -o -name _hearth \) ! -name ltmain.sh ! -name tap-driver.sh
     find tests clients -name node_modules -prune -o -name '*.[ch]' -print \

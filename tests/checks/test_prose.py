@@ -99,6 +99,27 @@ def test_sentences_for_users_are_read(tmp_path, name, text):
     assert complaints(tmp_path, name, text) == f'{name}:{line}: "is none"\n'
 
 
+def test_tables_of_c_are_read(tmp_path):
+    text = 'ROW(a, "b")\n/* Whose it is. */\nROW(b, "it tells us of c")\n'
+    found = complaints(tmp_path, "sandbox/a.def", text).splitlines()
+    assert len(found) == 2
+    assert found[0].startswith('sandbox/a.def:2: a comment begins with "Whose ')
+    assert found[1] == 'sandbox/a.def:3: "tells"'
+
+
+def test_the_openapi_document_is_read(tmp_path):
+    name = "gateway/http/api/openapi/a.json"
+    text = (
+        '{"who": {"summary": "The path is none",\n'
+        ' "description": "Of \\"a\\"", "pattern": "so many words of it"}}\n'
+    )
+    found = complaints(tmp_path, name, text).splitlines()
+    assert found[0] == f'{name}:1: "is none"'
+    assert found[1].startswith(f'{name}:2: a comment begins with "Of "')
+    assert len(found) == 2
+    assert complaints(tmp_path, "gateway/b.json", text) == ""
+
+
 def test_the_last_paragraph_is_read(tmp_path):
     text = "It waits.\n\nThe path is none.\n"
     assert 'a.md:3: "is none"' in complaints(tmp_path, "a.md", text)
