@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
+from client import Client
 from deadline import DEADLINE, wait_for
 from harness import HEARTH, Gateway, Session
+from records import records, wait_record
 
 BEFORE = os.environ.get("HEARTH_BEFORE", "")
 
@@ -34,6 +36,7 @@ gateway
 sessions
     idle_timeout = 30m
     gone_keep = 2d
+    spill = 64K
 profile
     python3
         preload = json
@@ -51,6 +54,9 @@ while not os.path.exists('stop'):
     time.sleep(0.01)
 n
 """
+
+# Its output is too big for the journal's log: it gets a file of its own.
+LARGE = "'x' * 200_000"
 
 COUNTER = """
 def count():
@@ -176,6 +182,100 @@ def test_gone_sessions_are_still_reported(upgrade: Upgrade) -> None:
         cell["outputs"] for cell in recorded["cells"]
     ]
     assert gateway.run("notebook", "verify", session.id).returncode == 0
+
+
+def results(session: Session) -> list[str]:
+    return [
+        "".join(output["data"]["text/plain"])
+        for cell in session.notebook()["cells"]
+        for output in cell.get("outputs", ())
+    ]
+
+
+def test_a_recording_with_a_blob_goes_on(upgrade: Upgrade) -> None:
+    gateway = upgrade.gateway
+    session = gateway.create()
+    assert session.exec(LARGE).returncode == 0
+    blobs = Path(session.model["journal"]) / "blobs"
+    (blob,) = blobs.iterdir()
+    gateway.kill()
+    upgrade.start_this_version()
+    assert session.exec(f"{LARGE} + 'y'").returncode == 0
+
+    assert results(session) == [f"'{'x' * 200_000}'", f"'{'x' * 200_000}y'"]
+    assert len(set(blobs.iterdir()) - {blob}) == 1
+    verified = gateway.run("notebook", "verify", session.id)
+    assert verified.returncode == 0, verified.stdout
+
+
+def test_a_compacted_recording_goes_on(upgrade: Upgrade) -> None:
+    """Its oldest outputs were given up, and a mark is in their place."""
+    gateway = upgrade.gateway
+    session = gateway.create("--limit", "journal_bytes=64K")
+    with session.client() as client:
+        for number in range(20):
+            client.run(f"({number}, 'x' * 8000)")
+    before = results(session)
+    kept = {text for text in before if "were given up" not in text}
+    assert 0 < len(kept) < 20
+    gateway.kill()
+    upgrade.start_this_version()
+    assert results(session) == before
+    with session.client() as client:
+        for number in range(20, 40):
+            client.run(f"({number}, 'x' * 8000)")
+        client.run("'the last'")
+
+    after = results(session)
+    assert "were given up" in after[0]
+    assert not kept & set(after)
+    assert after[-1] == "'the last'"
+    verified = gateway.run("notebook", "verify", session.id)
+    assert verified.returncode == 0, verified.stdout
+
+
+def test_the_audit_log_goes_on(upgrade: Upgrade) -> None:
+    gateway = upgrade.gateway
+    session = gateway.create()
+    assert session.exec("x = 1").returncode == 0
+    ended = {"event": "cell_end", "session": session.id}
+    wait_record(gateway, **ended)
+    gateway.terminate()
+    before = records(gateway)
+    upgrade.start_this_version()
+    assert session.exec("x + 1").stdout == "2\n"
+    wait_for(
+        lambda: len(records(gateway, **ended)) == 2,
+        "the second cell's record",
+    )
+
+    assert records(gateway)[: len(before)] == before
+    verified = gateway.json("audit", "verify", "--json")
+    assert verified["ok"], verified
+    assert verified["records"] == verified["last"] > len(before)
+
+
+def test_a_viewers_file_opens_its_session(
+    upgrade: Upgrade, tmp_path: Path
+) -> None:
+    gateway = upgrade.gateway
+    session = gateway.create()
+    folder = ("--folder", str(tmp_path))
+    made = gateway.run("attach", "--external", *folder, session.id)
+    link = Path(made.stdout.strip())
+    text = link.read_text()
+    with Client(str(link)).wait_ready() as viewer:
+        viewer.run("x = 6")
+        gateway.kill()
+        upgrade.start_this_version()
+        msg_id = viewer.kc.execute("print(x * 7)")
+        assert viewer.finish(msg_id).stream() == "42\n"
+    assert link.read_text() == text
+    with Client(str(link)).wait_ready() as again:
+        assert again.value("x") == 6
+    revoked = gateway.run("viewer", "revoke", link.readlink().stem)
+    assert revoked.returncode == 0, revoked.stderr
+    assert not link.exists()
 
 
 def test_limits_and_settings_hold(upgrade: Upgrade) -> None:
