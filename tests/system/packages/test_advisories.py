@@ -273,6 +273,23 @@ def test_other_files_are_failures(job: Job) -> None:
         read_advisories(job, nothing)
 
 
+@pytest.mark.parametrize(
+    ("name", "offset"), [("a.json", 2**64 - 1), ("b\u00e9.json", 0)]
+)
+def test_a_zip_that_no_program_writes_is_a_failure(
+    job: Job, name: str, offset: int
+) -> None:
+    """Its offset leads beyond any file, or its name is not UTF-8."""
+    with zipfile.ZipFile(job.advisories, "w") as archive:
+        archive.writestr(name, json.dumps(record("a")))
+        if offset:
+            archive.filelist[0].header_offset = offset
+    path = Path(job.advisories)
+    path.write_bytes(path.read_bytes().replace(b"b\xc3\xa9", b"b\xff\xa9"))
+    with pytest.raises(Failed, match="no whole zip file"):
+        read_advisories(job, nothing)
+
+
 def test_sizes_are_bounded(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     dump(Path(job.advisories), record("a", details="x" * 10_000))
     monkeypatch.setattr(advisories, "RECORD_MAX", 1000)

@@ -7,7 +7,7 @@ error: it raises nothing else, and what it passes on can be read again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha1
 from random import Random
 from struct import pack
@@ -64,7 +64,9 @@ TOKENS = (
 )
 
 
-def change(random: Random, sample: bytes) -> bytes:
+def change(
+    random: Random, sample: bytes, tokens: Sequence[bytes] = TOKENS
+) -> bytes:
     """Return the sample with one to four changes."""
     made = bytearray(sample)
     for _ in range(random.randint(1, 4)):
@@ -76,8 +78,8 @@ def change(random: Random, sample: bytes) -> bytes:
                 b"",
                 part + part,
                 random.randbytes(len(part)),
-                random.choice(TOKENS),
-                random.choice(TOKENS) + part,
+                random.choice(tokens),
+                random.choice(tokens) + part,
                 bytes(byte ^ (1 << random.randint(0, 7)) for byte in part),
             )
         )

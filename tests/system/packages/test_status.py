@@ -203,6 +203,18 @@ def test_a_page_is_bounded(
 @pytest.mark.parametrize(
     "response",
     [
+        _Response(gzip.compress(b"x")[:-8] + bytes(8), "gzip"),
+        _Response(b"no zip at all", "gzip"),
+    ],
+)
+def test_a_page_that_cannot_be_unpacked_is_none(response: _Response) -> None:
+    with pytest.raises(status._Flaw, match="its page cannot be unpacked"):
+        status._read(response)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
         _Response(b"<!DOCTYPE html>", lacks=1),
         _Response(b"x", "br"),
         _Response(b"x", "gzip, gzip"),

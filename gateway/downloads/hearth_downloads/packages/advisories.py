@@ -43,6 +43,18 @@ KEPT_MAX = 256 << 20
 MEMORY_MAX = 1 << 30  # that may be added while the file is read
 LOOK_RECORDS = 200  # between two looks whether to go on
 _ID_MAX = 80
+# Errors of zipfile for a file that is broken.
+_BROKEN: tuple[type[Exception], ...] = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OverflowError,  # as for an offset that no file can have
+    ValueError,  # as for a name that is not UTF-8
+)
+with contextlib.suppress(ImportError):  # not every Python has it
+    import lzma
+
+    _BROKEN = (*_BROKEN, lzma.LZMAError)
 _EVENTS = ("introduced", "fixed", "last_affected", "limit")
 
 Event = tuple[str, str]
@@ -235,7 +247,7 @@ def _read(file: IO[bytes], check: Check) -> dict[str, list[Any]]:
                     check()
                 count += 1
                 _add(found, _read_record(archive, member), member.filename)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except _BROKEN as error:
         raise _Flaw(f"it is no whole zip file: {clean(str(error), 200)}") from (
             None
         )

@@ -132,7 +132,13 @@ def ask_index(
             for name, files in answer["young"].items()
         }
         return Answer(statuses, young)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+    ):
         raise Failed("the status of packages cannot be read") from None
 
 
@@ -285,10 +291,7 @@ def _read(response: http.client.HTTPResponse, newest: str = "") -> Page:
         raise _Flaw("its page has no end")
     coding = response.headers.get("Content-Encoding", "").strip().lower()
     if coding == "gzip":
-        unpacker = zlib.decompressobj(31)
-        text = unpacker.decompress(text, PAGE_MAX + 1)
-        if len(text) <= PAGE_MAX and (not unpacker.eof or unpacker.unused_data):
-            raise _Flaw("its page has no end, or more than one")
+        text = _unpack(text)
     elif coding not in ("", "identity"):
         raise _Flaw("its page is coded in another way than was asked for")
     if len(text) > PAGE_MAX:
@@ -296,8 +299,23 @@ def _read(response: http.client.HTTPResponse, newest: str = "") -> Page:
     if "json" in response.headers.get("Content-Type", ""):
         return _read_json(text, newest)
     finder = _Finder()
-    finder.feed(text.decode("utf-8", "replace"))
+    try:
+        finder.feed(text.decode("utf-8", "replace"))
+    except (AssertionError, NotImplementedError):
+        # Some html.parser raise these for a declaration that they do not know.
+        raise _Flaw("its page is no HTML") from None
     return Page(finder.said, [])  # such a page has no times
+
+
+def _unpack(text: bytes) -> bytes:
+    unpacker = zlib.decompressobj(31)
+    try:
+        text = unpacker.decompress(text, PAGE_MAX + 1)
+    except zlib.error:
+        raise _Flaw("its page cannot be unpacked") from None
+    if len(text) <= PAGE_MAX and (not unpacker.eof or unpacker.unused_data):
+        raise _Flaw("its page has no end, or more than one")
+    return text
 
 
 def _read_json(text: bytes, newest: str) -> Page:
