@@ -2,12 +2,15 @@
 without its walls gets through.
 
 It has got through if the copy has the file `seen`: a program of the attacker
-has made it, or it has come from where the session may not read.
+has made it, or it has come from where the session may not read. Or what was to
+be refused has come with it.
 """
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import shutil
 import subprocess
 from contextlib import ExitStack
@@ -18,6 +21,7 @@ from cloning import Cloned, Folder
 from depth import spread
 from downloading import Refusal
 from git_server import GitServer, redirect
+from test_clone_taken_over import take_over
 
 SEEN = b"seen"
 MAKE = "touch /workspace/tree/seen"
@@ -106,6 +110,30 @@ from hearth_downloads.clone import tree
 def count(self, size):
     self.bytes += size
 tree.TreeFile._count = count
+""",
+    # No more comes than two copies would take.
+    "run.Bounds": """
+from hearth_downloads.clone import run
+bounds = run.Bounds
+run.Bounds = lambda most, *rest, **more: bounds(1 << 40, *rest, **more)
+""",
+    # A program in the sandbox gives no file such a bit.
+    "syscalls": """
+from hearth_downloads.core import sandbox
+describe = sandbox._sandbox.describe
+out = {"without": ["seccomp"], "accept": ["seccomp"]}
+sandbox._sandbox.describe = lambda plan: describe({**plan, **out})
+""",
+    # And none is passed on: there is no word for it, so here a name says it.
+    "Walk.add_file": """
+from hearth_downloads.clone import walk
+def add_file(self, name, folder, path):
+    number = walk.open_file(name, folder)
+    mode = os.fstat(number).st_mode
+    path = b"seen" if mode & 0o4000 else path
+    self.sink.add_file(path, number, bool(mode & 0o100))
+    os.close(number)
+walk.Walk._add_file = add_file
 """,
     # No name is one that git takes for its own: in the tree, in the index, and
     # by git itself.
@@ -304,6 +332,36 @@ def many_bytes(scene: Scene) -> Ask:
     return scene.clone(max_bytes=1 << 20)
 
 
+def a_set_user_id(scene: Scene) -> Ask:
+    """git was taken over, and sets it on a file of the working tree."""
+    scene.made.commit({"a": "x"})
+    script = "import contextlib\nwith contextlib.suppress(PermissionError):\n"
+    take_over(scene.folder, f"{script}    os.chmod('tree/a', 0o4755)")
+    scene.hook = scene.folder.hook
+    return scene.clone()
+
+
+def a_server_without_end(scene: Scene) -> Ask:
+    """It says much that git throws away, and has objects only after that."""
+    scene.made.commit({"seen": ""})
+    noise = b"\2" + b"x" * 60_000 + b"\n"
+    line = b"%04x%s" % (len(noise) + 4, noise)
+
+    def script(handler: Any) -> None:
+        out, handler.wfile = handler.wfile, io.BytesIO()
+        handler.serve_git()
+        answer, handler.wfile = handler.wfile.getvalue(), out
+        begin, mark, objects = answer.partition(b"000dpackfile\n")
+        out.write(re.sub(rb"Content-Length: .*\r\n", b"", begin) + mark)
+        for _ in range(100 if mark else 0):
+            out.write(line)
+        out.write(objects)
+
+    scene.server.scripts[f"/{scene.made.path.name}/git-upload-pack"] = script
+    scene.hook = "from hearth_downloads.clone import run\nrun.SPARE_BYTES = 0\n"
+    return scene.clone(max_bytes=1 << 20)
+
+
 ASKING = ["mirrors.trim", "Space.write", "git.environment"]
 CONFIG = ["mirrors.trim", "Space.write", "program.set_digits"]
 GIT_NAMES = ["walk.is_git_name", "index.is_git_name"]
@@ -323,6 +381,8 @@ PAIRS: list[tuple[Callable[[Scene], Ask], list[str]]] = [
     (a_name_of_this_machine, ["Places.permits_address"]),
     (many_files, ["TreeFile.begin"]),
     (many_bytes, ["TreeFile.count"]),
+    (a_set_user_id, ["syscalls", "Walk.add_file"]),
+    (a_server_without_end, ["run.Bounds"]),
 ]
 
 
