@@ -6,12 +6,14 @@ import os
 import random
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cloning import FOLDERS, Cloned, Folder, Run
 from downloading import LONG, SOON, Ended, are_gone, await_that, children
 from git_server import GitServer, Repository
+from test_clone_races import check_mirrors
 
 ROUNDS = 6
 BIG = random.Random(7).randbytes(1 << 20)
@@ -131,12 +133,16 @@ MORE_MOMENTS = [
 def test_a_kill_at_a_moment(
     folder: Folder,
     made: Repository,
+    place: Path,
     module: str,
     owner: str,
     name: str,
     when: str,
 ) -> None:
-    folder.hook = f"""
+    kill(
+        folder,
+        made,
+        f"""
 import os, signal
 from hearth_downloads.clone import {module}
 real = {module}.{owner}.{name}
@@ -146,13 +152,55 @@ def step(*arguments, **options):
     real(*arguments, **options)
     os.kill(os.getpid(), signal.SIGKILL)
 {module}.{owner}.{name} = step
-"""
+""",
+    )
+    check_kept(folder, place)
+    check(folder, made)
+
+
+def kill(folder: Folder, made: Repository, hook: str) -> None:
+    """Let a worker clone, and be killed by itself."""
+    folder.hook = hook
     killed = folder.start(made.url)
     with pytest.raises((Ended, ConnectionResetError)):
         killed.answer()
     assert killed.process.wait(LONG) < 0
     folder.hook = ""
-    check(folder, made)
+
+
+def check_kept(folder: Folder, place: Path) -> None:
+    """A mirror is whole, if there is one."""
+    check_mirrors(folder, place, len(folder.names("mirrors")))
+
+
+# Keeps a mirror by a copy, and not by one rename. It is killed in the middle.
+COPY = """
+import os, shutil, signal
+def copy(old, new, src_dir_fd=None, dst_dir_fd=None, real=os.rename):
+    if old != "mirror":
+        return real(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+    def half(source, target):
+        shutil.copyfile(source, target)
+        if source.endswith(".pack"):
+            os.truncate(target, os.stat(source).st_size // 2)
+            os.kill(os.getpid(), signal.SIGKILL)
+    shutil.copytree(
+        f"/proc/self/fd/{src_dir_fd}/{old}",
+        f"/proc/self/fd/{dst_dir_fd}/{new}",
+        copy_function=half,
+    )
+os.rename = copy
+"""
+
+
+def test_a_kill_in_a_copy_of_a_mirror_is_seen(
+    folder: Folder, made: Repository, place: Path
+) -> None:
+    """So the test before sees a mirror that is not kept by one step."""
+    kill(folder, made, COPY)
+    assert len(folder.names("mirrors")) == 1
+    with pytest.raises(AssertionError):
+        check_kept(folder, place)
 
 
 def check(folder: Folder, made: Repository) -> Cloned:

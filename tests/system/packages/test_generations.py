@@ -13,6 +13,7 @@ from hearth_downloads.core.faults import Failed
 from hearth_downloads.packages.generations import Account, Generations, Package
 
 STEPS = 60  # more than a commit has
+move = os.rename
 
 
 class Killed(BaseException):
@@ -90,6 +91,48 @@ def test_shows_one_generation_after_the_other(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o755
 
 
+def begin(folder: Path, count: int) -> Path:
+    """Make a session's folder with that count of generations; return it."""
+    folder.mkdir()
+    for number in range(count):
+        Generations(str(folder / "token")).commit(
+            stage(folder, str(number)), account(str(number))
+        )
+    return folder / "token"
+
+
+def copy_over(old: str, new: str) -> None:
+    """Do with a link what os.rename does, in more than one step."""
+    if not os.path.islink(old):
+        move(old, new)
+        return
+    os.unlink(new)
+    os.symlink(os.readlink(old), new)
+    os.unlink(old)
+
+
+def kill_a_commit(
+    monkeypatch: pytest.MonkeyPatch,
+    path: Path,
+    left: int,
+    rename: Callable[[str, str], None] = move,
+) -> tuple[bool, list[str]]:
+    """Commit, and end the process before that step.
+
+    Return whether it was ended, and its steps.
+    """
+    staged = stage(path.parent, "new")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", rename)
+        clock = Clock(patch)
+        clock.left = left
+        try:
+            Generations(str(path)).commit(staged, account("new"))
+        except Killed:
+            return True, clock.names
+        return False, clock.names
+
+
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_a_kill_at_any_step_leaves_the_old_or_the_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
@@ -97,29 +140,34 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new(
     outcomes = set()
     for left in range(STEPS):
         folder = tmp_path / str(left)
-        folder.mkdir()
-        path = folder / "token"
-        for number in range(count):
-            Generations(str(path)).commit(
-                stage(folder, str(number)), account(str(number))
-            )
+        path = begin(folder, count)
         old = seen(path)
-        staged = stage(folder, "new")
-        with monkeypatch.context() as patch:
-            clock = Clock(patch)
-            clock.left = left
-            try:
-                Generations(str(path)).commit(staged, account("new"))
-                was_killed = False
-            except Killed:
-                was_killed = True
-        assert seen(path) in (old, ("new", "new")), clock.names
+        was_killed, names = kill_a_commit(monkeypatch, path, left)
+        assert seen(path) in (old, ("new", "new")), names
         outcomes.add(seen(path) == old)
         recover_and_go_on(folder, path)
         if not was_killed:
             break
     assert not was_killed
     assert outcomes == {False, True}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_kill_in_a_commit_by_a_copy_leaves_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """So the test before sees a commit that is not atomic."""
+    neither = []
+    for left in range(STEPS):
+        path = begin(tmp_path / str(left), count)
+        old = seen(path)
+        was_killed, names = kill_a_commit(monkeypatch, path, left, copy_over)
+        if seen(path) not in (old, ("new", "new")):
+            neither.append(names[-1])
+        if not was_killed:
+            break
+    assert not was_killed
+    assert neither == ["unlink"]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])

@@ -61,6 +61,36 @@ def step(*arguments, **options):
 """
 
 
+# Shows a generation by two steps, and not by one rename.
+IN_TWO_STEPS = """
+import os
+from hearth_downloads.packages import generations
+def hide(self):
+    os.unlink(os.path.join(self.path, generations.CURRENT))
+def rename(self, old, new, real=generations.Generations._rename):
+    if new == generations.CURRENT:
+        self.hide()
+    real(self, old, new)
+generations.Generations.hide = hide
+generations.Generations._rename = rename
+"""
+
+
+def kill(folder: Folder, hook: str) -> None:
+    """Let a worker change the version from 1 to 2, and be killed then."""
+    folder.hook = hook
+    killed = folder.start("add", "a==2")
+    with pytest.raises((Ended, ConnectionResetError)):
+        killed.answer()
+    assert killed.process.wait(LONG) < 0
+    folder.hook = ""
+
+
+def check_shown(folder: Folder) -> None:
+    """The session has the old packages or the new."""
+    assert folder.read("a.py") in ("VERSION = '1'\n", "VERSION = '2'\n")
+
+
 def check_left(folder: Folder) -> None:
     """Nothing of a job is in the work folder, nor beside the sessions."""
     work = folder.path / "work"
@@ -89,13 +119,8 @@ def test_a_kill_at_a_moment(
     folder.do("add", "a==1")
     for path in (folder.path / "work" / "profile-wheels").iterdir():
         os.truncate(next(path.iterdir()), 0)  # so it is made again
-    folder.hook = kill_at(owner, name, when)
-    killed = folder.start("add", "a==2")
-    with pytest.raises((Ended, ConnectionResetError)):
-        killed.answer()
-    assert killed.process.wait(LONG) < 0
-    folder.hook = ""
-    assert folder.read("a.py") in ("VERSION = '1'\n", "VERSION = '2'\n")
+    kill(folder, kill_at(owner, name, when))
+    check_shown(folder)
     answer = folder.do("add", "a==2", token=FIRST)
     assert [one["version"] for one in answer["packages"]] == ["2"]
     index.add("b", "1")
@@ -103,6 +128,19 @@ def test_a_kill_at_a_moment(
     for token in ("0" * 32, FIRST):
         assert folder.read("a.py", token) == "VERSION = '2'\n"
     check_left(folder)
+
+
+def test_a_kill_in_a_commit_of_two_steps_is_seen(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """So the test before sees a commit that is not atomic."""
+    for version in ("1", "2"):
+        index.add("a", version)
+    folder.do("add", "a==1")
+    step = kill_at("generations.Generations", "hide", "after")
+    kill(folder, IN_TWO_STEPS + step)
+    with pytest.raises(FileNotFoundError):
+        check_shown(folder)
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
