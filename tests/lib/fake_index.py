@@ -62,10 +62,11 @@ class Release:
     url: Optional[str] = None  # what the page says where the file is
     endless: bool = False  # the file's answer never ends
     silent: bool = False  # a request for the file gets no answer
+    late: float = 0  # seconds until a request for the file gets its answer
     has_metadata: bool = True  # PEP 658
     other_metadata: Optional[bytes] = None  # what the index serves as that
     says: dict[str, Any] = field(default_factory=dict)  # in its entry
-    length: Optional[str] = None  # what the answer says of its length
+    length: Optional[str] = None  # what the answer says of its length; "": none
 
     @property
     def served(self) -> bytes:
@@ -339,6 +340,10 @@ class FakeIndex:
             page["project-status"] = self.statuses[name]
         return JSON_TYPE, json.dumps(page).encode()
 
+    def lead(self, name: str) -> Optional[str]:
+        """Return where a request for that page is sent, None for nowhere."""
+        return self.redirect
+
     def find(self, filename: str) -> Optional[Release]:
         """Return the release with that file."""
         for releases in self.releases.values():
@@ -398,8 +403,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def send_page(self, name: str) -> None:
         index = self.server.index
-        if index.redirect:
-            self.send(302, location=index.redirect)
+        place = index.lead(name)
+        if place:
+            self.send(302, location=place)
         elif index.failures:
             failure = index.failures.pop(0)
             if failure:
@@ -434,6 +440,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif release.endless:
             self.send_forever()
         else:
+            index.ended.wait(release.late)
             self.close_connection = release.length is not None
             self.send(200, release.content, length=release.length)
 
@@ -450,7 +457,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if is_zipped:
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", length or str(len(body)))
+        if length != "":
+            self.send_header("Content-Length", length or str(len(body)))
         if location:
             self.send_header("Location", location)
         self.end_headers()

@@ -15,6 +15,7 @@ from typing import Any, Callable
 import pytest
 from depth import deep
 from fake_index import FakeIndex, make_metadata
+from test_advisories import ALL, dump, record
 from worker import Folder, refuse
 
 # What leaves a wall out, in the worker.
@@ -30,6 +31,15 @@ WALLS = {
     "needs": "change.judge_needs = nothing",
     "status": "status.ask_index = lambda *_: status.Answer()",
     "cooldown": "resolve.Resolver._cooldown = lambda _: []",
+    "file": "change.read_advisories = lambda *_: resolve.NOTHING",
+    "asked": "change.check_asked = nothing",
+    # A request is judged without hashes, and a result has them.
+    "resolved": """
+check = resolve.check_version
+resolve.check_version = lambda found, pin, chain: (
+    None if pin.hashes else check(found, pin, chain)
+)
+""",
     "syscalls": """
 describe = sandbox._sandbox.describe
 out = {"without": ["seccomp"], "accept": ["seccomp"]}
@@ -64,7 +74,7 @@ import os
 from dataclasses import replace
 from hearth_downloads.core import sandbox
 from hearth_downloads.packages import (
-    change, growth, judge, metadata, resolve, status, uv
+    change, growth, judge, metadata, resolve, rules, status, uv
 )
 nothing = lambda *_: None
 # Small, so that it takes little to be too much.
@@ -91,6 +101,7 @@ class Attack:
     change: dict[str, Any] = field(default_factory=dict)  # when uv installs
     settings: dict[str, Any] = field(default_factory=dict)
     status: str = ""  # what the index says of the project
+    advisories: list[Any] = field(default_factory=list)  # the operator's
 
     def run_in(self, folder: Folder, index: FakeIndex) -> None:
         """Make the index, and the uv, for it."""
@@ -99,6 +110,9 @@ class Attack:
         folder.settings.update(self.settings)
         if self.status:
             index.statuses["a"] = {"status": self.status}
+        if self.advisories:
+            path = folder.path.parent / "advisories.zip"
+            folder.settings["advisories"] = dump(path, *self.advisories)
         if self.harm:
             folder.settings["uv"] = make_uv(folder, self.harm)
         if self.change:
@@ -211,6 +225,40 @@ ATTACKS = [
         {"age_days": 1},
     ),
     Attack(
+        "a version from the future",
+        {"cooldown": '"a" 1 refused: the index dates it 2999-01-01 00:00'},
+        has("a.py"),
+        {"says": {"upload-time": "2999-01-01T00:00:00Z"}},
+    ),
+    Attack(
+        "a malicious version",
+        {"resolved": '"a" 1 refused: MAL-2026-1 says that it is malicious'},
+        has("a.py"),
+        advisories=[record("a", versions=["1.0"])],
+    ),
+    Attack(
+        "a malicious dependency",
+        {"resolved": '"b" 1, which is needed by a, refused: MAL-2026-1 says'},
+        has("b.py"),
+        {"requires": ["b"]},
+        advisories=[record("b", versions=["1.0"])],
+    ),
+    Attack(
+        "a project that is malicious as a whole",
+        {
+            "asked": '"a" refused: MAL-2026-1 says that all of its versions',
+            "resolved": '"a" refused: MAL-2026-1 says that all of its versions',
+        },
+        has("a.py"),
+        advisories=[record("a", ranges=ALL)],
+    ),
+    Attack(
+        "advisories that cannot be read",
+        {"file": "advisories.zip cannot be used: its record pypi/MAL-1.json"},
+        has("a.py"),
+        advisories=[record("a", versions=["1.0"]), "{"],
+    ),
+    Attack(
         "a project in quarantine",
         {"status": '"a" refused: the index has it in quarantine'},
         has("a.py"),
@@ -218,7 +266,14 @@ ATTACKS = [
     ),
 ]
 # In the first depth.
-FIRST = ("a link", "a set-uid bit", "names that differ by form", "many files")
+FIRST = (
+    "a link",
+    "a set-uid bit",
+    "names that differ by form",
+    "many files",
+    "a version from the future",
+    "a malicious version",
+)
 
 
 def change_at_install(index: FakeIndex, release: dict[str, Any]) -> None:
