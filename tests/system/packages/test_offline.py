@@ -89,6 +89,21 @@ def test_does_not_empty_the_cache(filled: Folder, index: FakeIndex) -> None:
     assert "refused: it is not in the cache" in refuse(filled, "a").text
 
 
+def test_has_what_the_index_gave_for_a_password(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """Only a profile that is not offline asks the index, which wants it."""
+    index.add("a", "1")
+    index.user = "agents:pa55"
+    user = {"host": "127.0.0.1", "user": "agents", "password": "pa55"}
+    folder.do("add", "a", token=OTHER, credentials=[user])
+    assert "wants a user and a password" in refuse(folder, "a").text
+    index.requests.clear()
+    folder.do("add", "a", offline=True)
+    assert folder.read("a.py") == "VERSION = '1'\n"
+    assert index.requests == []
+
+
 def test_permits_no_connection_at_all() -> None:
     rules = read_rules("http://a.example/", ("b.example",), True)
     assert not rules.permits("http", "a.example", 80)
