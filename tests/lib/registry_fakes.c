@@ -114,11 +114,21 @@ void __wrap_mailbox_line_destroy(mailbox_line_t **self_p)
     *self_p = NULL;
 }
 
-static char noted[2048];
+static char noted[2048], tools[2048], interrupted[64];
 
 const char *fake_noted(void)
 {
     return noted;
+}
+
+const char *fake_tools(void)
+{
+    return tools;
+}
+
+const char *fake_interrupt(void)
+{
+    return interrupted;
 }
 
 static const char *const names[SESSION_COMMANDS] = {
@@ -135,17 +145,37 @@ static const char *const names[SESSION_COMMANDS] = {
     [SESSION_TOOLS] = "TOOLS",         [SESSION_LOOK] = "LOOK",
 };
 
+static const char *const kinds[] = {
+    [TOOLS_REGISTER] = "register", [TOOLS_REMOVE] = "remove",
+    [TOOLS_LIST] = "list",         [TOOLS_TAKE] = "take",
+    [TOOLS_LEAVE] = "leave",       [TOOLS_ANSWER] = "answer",
+    [TOOLS_FAIL] = "fail",         [TOOLS_RECORD] = "record",
+    [TOOLS_PROGRESS] = "progress",
+};
+
+static void keep_tools(const session_tools_request_t *request)
+{
+    snprintf(tools, sizeof tools, "%s %s at %s: %s (number %u, %d ms%s) for %s",
+             kinds[request->kind], request->provider ? request->provider : "-",
+             request->place ? request->place : "-",
+             request->text ? request->text : "-", (unsigned) request->number,
+             (int) request->wait_ms, request->is_over ? ", over" : "",
+             request->who);
+}
+
+static void keep_interrupt(const session_interrupt_t *interrupt)
+{
+    const char *msg_id = interrupt->msg_id;
+
+    snprintf(interrupted, sizeof interrupted, "%s%s%s",
+             interrupt->kills ? "kill" : "interrupt", msg_id ? " " : "",
+             msg_id ? msg_id : "");
+}
+
 /* " answer 5 JSON", " register PROVIDER JSON". */
 static void say_tools(const session_tools_request_t *request, char *out,
                       size_t size)
 {
-    static const char *const kinds[] = {
-        [TOOLS_REGISTER] = "register", [TOOLS_REMOVE] = "remove",
-        [TOOLS_LIST] = "list",         [TOOLS_TAKE] = "take",
-        [TOOLS_LEAVE] = "leave",       [TOOLS_ANSWER] = "answer",
-        [TOOLS_FAIL] = "fail",         [TOOLS_RECORD] = "record",
-        [TOOLS_PROGRESS] = "progress",
-    };
     const char *text = request->text ? request->text : "";
 
     if (request->provider)
@@ -168,6 +198,10 @@ void __wrap_mailbox_line_send(mailbox_line_t *self, void *object)
     size = strlen(said);
     if (command->kind == SESSION_NOTE || command->kind == SESSION_NO_START)
         snprintf(noted, sizeof noted, "%s", command->text);
+    if (command->kind == SESSION_INTERRUPT)
+        keep_interrupt(&command->interrupt);
+    if (command->kind == SESSION_TOOLS && command->token)
+        keep_tools(&command->tools);
     if (command->token)
         snprintf(said + size, sizeof said - size, " %d", (int) command->token);
     else if (command->kind == SESSION_TOOLS)

@@ -35,6 +35,11 @@ message_t *fake_request(int number);
 const char *fake_said(void);
 /* Returns the text of the last note, lent. */
 const char *fake_noted(void);
+/* Returns the last request about host tools that has a token, lent: "take P at
+ * L: TEXT (number 5, 100 ms, over) for WHO". */
+const char *fake_tools(void);
+/* Returns the last interruption, lent: "kill m", "interrupt". */
+const char *fake_interrupt(void);
 /* Returns all answers since the last call: "NUMBER JSON; …", with sorted keys.
  */
 const char *fake_answered(void);

@@ -16,6 +16,7 @@ typedef struct {
     int64_t now_ms;             /* monotonic */
     bool cannot_start;          /* no session can be made */
     bool is_zygote_ready;       /* a zygote can fork */
+    bool is_preallocated;       /* folders of the next session are made */
     const profile_t *preparing; /* its packages are made; or NULL */
     const char *lacks_packages; /* why there are none; or NULL */
     bool is_files_busy;         /* too many requests about files wait */

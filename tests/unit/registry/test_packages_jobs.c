@@ -4,6 +4,7 @@
 #include "gateway/registry/downloads/packages_jobs.h"
 
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "gateway/registry/core/pending_requests.h"
 #include "tests/lib/download_fakes.h"
 #include "tests/lib/test.h"
@@ -424,6 +425,136 @@ static void too_many_names(void **state)
     download_fakes_finish(0);
 }
 
+static void a_hundred_names_with_spaces_are_taken(void **state)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    (void) state;
+    buffer_text(&text,
+                "{\"id\":\"aa1\",\"order\":\"add\",\"names\":[\"a >= 1\"");
+    for (int i = 1; i < 100; i++)
+        buffer_text(&text, ",\"a\"");
+    buffer_text(&text, "]}");
+    download_fakes_ask_text((const char *) text.data);
+    DID("start a >= 1");
+    ANSWERED("");
+    download_fakes_finish(0);
+}
+
+/* The kernel knows whether it has imported the other version. */
+static void one_new_package_is_looked_for_in_the_kernel(void **state)
+{
+    static const char *const replies[] = {
+        "{\"status\":\"ok\",\"added\":[{\"name\":\"a\",\"version\":\"1\"}]}",
+        "{\"status\":\"ok\",\"changed\":[{\"name\":\"a\",\"from\":\"1\",\"to\":"
+        "\"2\"}]}",
+    };
+
+    (void) state;
+    for (size_t i = 0; i < 2; i++) {
+        cleanup_free char *said = mem_format("aa1 NOTE; aa1 LOOK %zu", i + 1);
+
+        download_fakes_ask("aa1", "add", "a");
+        download_fakes_answer(i, replies[i]);
+        assert_string_equal(fake_said(), said);
+        download_fakes_leave(i);
+    }
+}
+
+/* Its kernel is kept for the next gateway, and takes no commands. */
+static void a_session_that_is_kept_is_not_asked(void **state)
+{
+    (void) state;
+    download_fakes_ask("aa1", "add", "a");
+    session_table_set_drained(
+        download_fakes.parts->table,
+        session_table_find(download_fakes.parts->table, "aa1"));
+    download_fakes_answer(0, "{\"status\":\"ok\",\"added\":[{\"name\":\"a\","
+                             "\"version\":\"1\"}]}");
+    assert_non_null(strstr(fake_answered(), "\"restart\":null"));
+    assert_null(strstr(fake_said(), "LOOK"));
+    download_fakes_leave(0);
+}
+
+/* Only what code was refused is recorded: a client has its answer. */
+static void what_a_client_was_refused_is_not_recorded(void **state)
+{
+    (void) state;
+    download_fakes.folders = -ENOSPC;
+    download_fakes_ask("aa1", "add", "a");
+    ANSWERED("PackagesFailed");
+    DID("");
+    download_fakes.folders = -ENOSPC;
+    download_fakes_call("aa1", 5, "{\"order\":\"remove\",\"names\":[\"a\"]}");
+    assert_non_null(strstr(deeds_take(), "\"order\": \"remove\""));
+    download_fakes.folders = -ENOSPC;
+    download_fakes_call("aa1", 5, "{\"order\":\"add\",\"names\":[\"a\"]}");
+    assert_non_null(strstr(deeds_take(), "\"order\": \"add\""));
+}
+
+static void there_may_be_no_jobs(void **state)
+{
+    packages_jobs_t *none = NULL;
+
+    (void) state;
+    packages_jobs_destroy(&none);
+    assert_null(none);
+}
+
+/* --- Credentials --- */
+
+/* Gives the profile a file with users; returns its path, for the caller. */
+static char *give_credentials(const char *text)
+{
+    char *path = mem_format("%s/netrc", rig_outside.folder);
+    fault_t fault;
+
+    assert_int_equal(file_replace(path, 0600, text, strlen(text), &fault), 0);
+    fake_profile.packages.credentials = path;
+    download_fakes_set_rules(NULL, NULL);
+    return path;
+}
+
+static void a_worker_that_asks_an_index_gets_its_user(void **state)
+{
+    cleanup_free char *path =
+        give_credentials("machine index login me password secret\n");
+    cleanup_free char *list = NULL;
+
+    (void) state;
+    download_fakes_ask("aa1", "add", "a");
+    list = json_dumps(
+        json_object_get(download_fakes.workers[0].job, "credentials"),
+        JSON_COMPACT);
+    assert_string_equal(list, "[{\"host\":\"index\",\"user\":\"me\","
+                              "\"password\":\"secret\"}]");
+    download_fakes_finish(0);
+    download_fakes_ask("aa1", "list", "");
+    assert_null(json_object_get(download_fakes.workers[1].job, "credentials"));
+    download_fakes_finish(1);
+    fake_profile.packages.is_offline = 1;
+    download_fakes_set_rules(NULL, NULL);
+    download_fakes_ask("aa1", "add", "a");
+    assert_null(json_object_get(download_fakes.workers[2].job, "credentials"));
+    download_fakes_finish(2);
+}
+
+/* Removing needs no index. */
+static void without_its_user_packages_can_only_be_removed(void **state)
+{
+    cleanup_free char *path = give_credentials("nonsense");
+
+    (void) state;
+    download_fakes_ask("aa1", "add", "a");
+    assert_non_null(
+        strstr(fake_answered(), "profile/python3/packages/credentials: "));
+    assert_int_equal(download_fakes.started, 0);
+    download_fakes_ask("aa1", "remove", "a");
+    ANSWERED("");
+    assert_null(json_object_get(download_fakes.workers[0].job, "credentials"));
+    download_fakes_finish(0);
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, download_fakes_begin,                \
                                     download_fakes_end)
@@ -447,6 +578,13 @@ int main(void)
         TEST(what_is_refused),
         TEST(folders_that_were_removed_are_made_again),
         TEST(too_many_names),
+        TEST(a_hundred_names_with_spaces_are_taken),
+        TEST(one_new_package_is_looked_for_in_the_kernel),
+        TEST(a_session_that_is_kept_is_not_asked),
+        TEST(what_a_client_was_refused_is_not_recorded),
+        TEST(there_may_be_no_jobs),
+        TEST(a_worker_that_asks_an_index_gets_its_user),
+        TEST(without_its_user_packages_can_only_be_removed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
