@@ -4,6 +4,8 @@
 #include "gateway/registry/sessions/session_api.h"
 
 #include "base/buffer.h"
+#include "base/fd.h"
+#include "gateway/session/lifecycle/spec.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"
 
@@ -247,6 +249,32 @@ static void a_gone_session_of_a_gateway_that_stops(void **state)
     SAID("");
 }
 
+/* The file of a session that has no actor any more, and no ports. */
+static void leave(const char *id)
+{
+    cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
+    fault_t fault;
+
+    snprintf(spec->id, sizeof spec->id, "%s", id);
+    snprintf(spec->end.reason, sizeof spec->end.reason, "memory");
+    spec->profile = &fake_profile;
+    spec->name = mem_text("its name");
+    spec->state_folder = session_state_folder(rig_outside.folder, id);
+    spec->runtime_folder = mem_text("/run/x");
+    spec->workspace = mem_text("/w");
+    spec->connection_file = mem_text("/no/such/file");
+    assert_int_equal(path_make_folders(spec->state_folder, 0700, &fault), 0);
+    assert_int_equal(session_spec_write(spec, &fault), 0);
+}
+
+static void a_session_of_files_alone_is_revived(void **state)
+{
+    leave("old");
+    ask(session_api_on_revive, *state, "{\"id\":\"old\"}");
+    SAID("old REVIVE");
+    ANSWERS("");
+}
+
 static void a_revival_that_is_refused_is_counted(void **state)
 {
     fake_options.capacity.sessions_max = 1;
@@ -274,6 +302,7 @@ int main(void)
         TEST(a_report_of_64_kib_is_taken),
         TEST(only_a_session_that_is_alive_is_found),
         TEST(a_gone_session_of_a_gateway_that_stops),
+        TEST(a_session_of_files_alone_is_revived),
         TEST(a_revival_that_is_refused_is_counted),
     };
 
