@@ -96,6 +96,7 @@ void jupyter_model_await_end(exchange_t *exchange, const json_t *reply,
         subscription_await(subscription, exchange, AWAIT_END, fn);
 }
 
+        || subscription_has_seen_end(subscription, model_text(session, "ended"))
 bool jupyter_model_may_list(exchange_t *exchange)
 {
     if (exchange->http->options->http.list_kernels)

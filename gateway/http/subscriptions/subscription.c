@@ -53,6 +53,7 @@ static void destroy(void **self_p)
     while (self->subscribers)
         self->subscribers->ops->detach(self->subscribers);
     free(self->farewell);
+    free(self->ended);
     free(self->state);
     free(self->kernel_session);
     free(self->journal);
@@ -106,6 +107,11 @@ bool subscription_is_alive(const subscription_t *self)
 {
     return self->is_greeted && !self->is_over
            && strcmp(self->state, "gone") != 0;
+}
+
+bool subscription_has_seen_end(const subscription_t *self, const char *ended)
+{
+    return *ended && self->ended && strcmp(self->ended, ended) == 0;
 }
 
 bool subscription_is_idle(const subscription_t *self)
@@ -324,6 +330,7 @@ static void on_state(subscription_t *self, const json_t *json)
         if (at->ops->state)
             at->ops->state(at);
     if (strcmp(self->state, "gone") == 0) {
+        replace(&self->ended, model_text(json, "ended"));
         replace(&self->farewell, model_text(json, "detail"));
         answer(self, NULL, is_over, NULL);
         return;

@@ -50,6 +50,7 @@ struct subscription {
     char *journal;             /* owned; its folder, once greeted */
     char *kernel_session;      /* owned; for headers that are made here */
     char *state;               /* owned; "idle" … */
+    char *ended;               /* owned; when the session went last */
     char *farewell;            /* owned; why it is over, a sentence */
     uint64_t last_seq;         /* the journal's last known number */
     uint64_t running;          /* the request that the kernel works on, or 0 */
@@ -70,6 +71,9 @@ subscription_t *subscription_open(http_t *http, const char *session,
 subscription_t *subscription_find(const http_t *http, const char *session);
 /* Returns true if the session is alive and can get requests. */
 bool subscription_is_alive(const subscription_t *self);
+/* Returns true if the session has reported that it went at `ended`, a time of
+ * its model. It may have been revived after that. */
+bool subscription_has_seen_end(const subscription_t *self, const char *ended);
 /* Returns true if the session's kernel is ready and works on no request. */
 bool subscription_is_idle(const subscription_t *self);
 /* Returns the number of a session's WebSockets. */

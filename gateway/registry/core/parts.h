@@ -16,6 +16,9 @@ typedef struct {
     void (*stop)(void *arg, bool ends_sessions);
     /* Reads the configuration again; returns the reply, the caller's. */
     json_t *(*reload)(void *arg);
+    /* Takes what the sessions have reported until now. Entries of the table may
+     * be freed. */
+    void (*catch_up)(void *arg);
 } registry_ops_t;
 
 /* The parts that get packages and files for sessions. All borrowed. */

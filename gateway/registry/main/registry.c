@@ -42,6 +42,9 @@
 
 #define TICK_MS    1000
 #define EVENTS_MAX 64 /* of sessions in a row, before other events */
+/* Likewise, when a request needs to know what sessions have reported: several
+ * of each of the most sessions that a gateway can have. */
+#define CATCH_UP_MAX 16384
 
 struct registry {
     registry_parts_t parts;     /* owned, but for what registry_new was given */
@@ -54,21 +57,32 @@ struct registry {
     closing_t *closing; /* owned */
 };
 
-static int on_lines(zloop_t *loop, zsock_t *socket, void *arg)
+static void take_events(registry_t *self, int max)
 {
-    registry_t *self = arg;
     void *entry;
 
-    (void) loop;
-    (void) socket;
-    for (int i = 0; i < EVENTS_MAX; i++) {
+    for (int i = 0; i < max; i++) {
         session_report_t *event = mailbox_receive(self->mailbox, &entry);
 
         if (!event)
             break;
         session_events_take(&self->parts, entry, &event);
     }
+}
+
+static int on_lines(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    registry_t *self = arg;
+
+    (void) loop;
+    (void) socket;
+    take_events(self, EVENTS_MAX);
     return closing_is_done(self->closing) ? -1 : 0;
+}
+
+static void catch_up(void *arg)
+{
+    take_events(arg, CATCH_UP_MAX);
 }
 
 static int on_management(zloop_t *loop, zsock_t *socket, void *arg)
@@ -137,7 +151,8 @@ static json_t *reload(void *arg)
     return reply;
 }
 
-static const registry_ops_t ops = {.stop = stop, .reload = reload};
+static const registry_ops_t ops = {
+    .stop = stop, .reload = reload, .catch_up = catch_up};
 
 static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {

@@ -267,13 +267,33 @@ static bool refuse_if_full(const registry_parts_t *parts, bool needs_actor,
     return true;
 }
 
+/* Returns true if the session has its kernel, or is getting one. */
+static bool has_kernel(const session_entry_t *entry)
+{
+    return !session_entry_is_gone(entry) || entry->create_token;
+}
+
+/* Returns the session as session_table_find_prefix does. A client may know of
+ * its end, by a message of the session itself, before the registry does: what
+ * seems to be alive is looked up again after all reports. */
+static session_entry_t *find_ended(const registry_parts_t *parts,
+                                   const char *id, bool *ret_is_ambiguous)
+{
+    session_entry_t *entry =
+        session_table_find_prefix(parts->table, id, ret_is_ambiguous);
+
+    if (!entry || !has_kernel(entry))
+        return entry;
+    parts->ops->catch_up(parts->arg);
+    return session_table_find_prefix(parts->table, id, ret_is_ambiguous);
+}
+
 void session_api_on_revive(const registry_parts_t *parts, json_t *content,
                            message_t **request_p)
 {
     const char *id = json_string_value(json_object_get(content, "id"));
     bool is_ambiguous = false;
-    session_entry_t *entry =
-        id ? session_table_find_prefix(parts->table, id, &is_ambiguous) : NULL;
+    session_entry_t *entry = id ? find_ended(parts, id, &is_ambiguous) : NULL;
     fault_t fault = {0};
 
     if (refuse_if_full(parts, !entry, request_p))
@@ -285,7 +305,7 @@ void session_api_on_revive(const registry_parts_t *parts, json_t *content,
     else if (is_ambiguous)
         management_answer(parts->management, request_p,
                           session_table_ambiguous(parts->table, id));
-    else if (entry && (!session_entry_is_gone(entry) || entry->create_token))
+    else if (entry && has_kernel(entry))
         refuse(parts, request_p, "SessionAlive", GATEWAY_EXIT_FAILED,
                "the session is alive: it still has its variables, and needs no "
                "revival");

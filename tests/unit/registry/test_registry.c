@@ -242,6 +242,16 @@ static void events_of_sessions_are_taken_in_turns(void **state)
     assert_int_equal(registry_outside.events, 0);
 }
 
+static void a_request_may_need_all_reports(void **state)
+{
+    const registry_parts_t *parts = registry_outside.parts;
+
+    (void) state;
+    registry_outside.events = 65;
+    parts->ops->catch_up(parts->arg);
+    assert_int_equal(registry_outside.events, 0);
+}
+
 static void requests_are_served(void **state)
 {
     (void) state;
@@ -354,6 +364,7 @@ int main(void)
         TEST(viewers_and_requests_need_descriptors_too),
         TEST(a_new_zygote_makes_the_pool_anew),
         TEST(events_of_sessions_are_taken_in_turns),
+        TEST(a_request_may_need_all_reports),
         TEST(requests_are_served),
         TEST(the_parts_look_once_a_second),
         TEST(a_stop_keeps_sessions_or_ends_them),

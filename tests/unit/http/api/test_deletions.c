@@ -76,21 +76,28 @@ static void discard(const route_t *routes, const char *id)
     routes->run(exchange);
 }
 
-/* Has the session tell its clients that it is gone. */
-static void tell_end(void)
+#define ENDED "2026-11-29T12:00:00.000000Z"
+
+/* Has the session report its state. */
+static void report(const char *json)
 {
-    static const char json[] = "{\"state\":\"gone\",\"detail\":\"ended\"}";
     const frontend_event_t event = {
-        .what = FRONTEND_STATE, .session = ID, .json = {json, sizeof json - 1}};
+        .what = FRONTEND_STATE, .session = ID, .json = {json, strlen(json)}};
 
     subscription_on_event(&http, &event);
+}
+
+/* Has the session report to its clients that it is gone. */
+static void report_end(void)
+{
+    report("{\"state\":\"gone\",\"detail\":\"ended\",\"ended\":\"" ENDED "\"}");
 }
 
 static void reply(const char *status, const char *ename)
 {
     json_auto_t *content =
-        json_pack("{s:s,s:s,s:s,s:{s:s}}", "status", status, "ename", ename,
-                  "evalue", "a sentence", "session", "id", ID);
+        json_pack("{s:s,s:s,s:s,s:{s:s,s:s}}", "status", status, "ename", ename,
+                  "evalue", "a sentence", "session", "id", ID, "ended", ENDED);
 
     on_deleted(exchange, content);
 }
@@ -99,7 +106,7 @@ static void a_kernel_is_deleted_when_the_registry_says_so(void **state)
 {
     (void) state;
     discard(kernel_routes, ID);
-    tell_end();
+    report_end();
     assert_int_equal(exchange->response.status, 0);
     reply("ok", "");
     assert_int_equal(exchange->response.status, 204);
@@ -111,7 +118,30 @@ static void a_kernel_is_deleted_when_its_end_is_known_here(void **state)
     discard(kernel_routes, ID);
     reply("ok", "");
     assert_int_equal(exchange->response.status, 0);
-    tell_end();
+    report_end();
+    assert_int_equal(exchange->response.status, 204);
+}
+
+/* Another client may be that fast. */
+static void a_revival_does_not_hide_the_end(void **state)
+{
+    (void) state;
+    discard(kernel_routes, ID);
+    report_end();
+    report("{\"state\":\"starting\"}");
+    reply("ok", "");
+    assert_int_equal(exchange->response.status, 204);
+}
+
+static void an_earlier_end_is_another_one(void **state)
+{
+    (void) state;
+    report("{\"state\":\"gone\",\"ended\":\"2026-11-29T11:00:00.000000Z\"}");
+    report("{\"state\":\"idle\"}");
+    discard(kernel_routes, ID);
+    reply("ok", "");
+    assert_int_equal(exchange->response.status, 0);
+    report_end();
     assert_int_equal(exchange->response.status, 204);
 }
 
@@ -137,7 +167,7 @@ static void a_document_is_deleted_when_the_registry_says_so(void **state)
 {
     (void) state;
     discard(session_routes, DOCUMENT);
-    tell_end();
+    report_end();
     assert_int_equal(exchange->response.status, 0);
     assert_non_null(json_object_get(http.kept.sessions, DOCUMENT));
     reply("ok", "");
@@ -169,6 +199,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
         TEST(a_kernel_is_deleted_when_the_registry_says_so),
         TEST(a_kernel_is_deleted_when_its_end_is_known_here),
+        TEST(a_revival_does_not_hide_the_end),
+        TEST(an_earlier_end_is_another_one),
         TEST(a_kernel_without_viewers_is_deleted),
         TEST(a_kernel_that_does_not_end_is_an_error),
         TEST(a_document_is_deleted_when_the_registry_says_so),
