@@ -36,11 +36,11 @@ static void check_shown(const uint8_t *bytes, size_t size)
 
 static void filter(const uint8_t *data, size_t size, size_t step, buffer_t *out)
 {
-    int state = 0;
+    raw_filter_t self = {0};
 
     for (size_t at = 0; at < size; at += step) {
         bytes_t piece = {data + at, size - at < step ? size - at : step};
-        raw_terminal_filter_bytes(&state, piece, out);
+        raw_filter_show(&self, piece, out);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/control_sequence.h"
 
 #include <stdbool.h>
 
@@ -27,7 +28,15 @@ bool raw_terminal_size(unsigned *ret_rows, unsigned *ret_columns);
  * are left out, and so are ESC % with its byte and an ESC or 0xC2 that begins
  * nothing. Remembers a sequence that is cut. */
 void raw_terminal_filter(raw_terminal_t *self, bytes_t bytes, buffer_t *out);
-/* Does the same without a terminal; *state begins with 0. */
-void raw_terminal_filter_bytes(int *state, bytes_t bytes, buffer_t *out);
+
+/* The filter that decides that. Plain data, initialised to zero. */
+typedef struct {
+    control_sequence_t sequence; /* the reader, with the last sequence */
+    bool is_held;                /* its first byte was not shown yet */
+    bool leaves_utf8;            /* it is ESC % and a byte */
+} raw_filter_t;
+
+/* Does the same without a terminal. */
+void raw_filter_show(raw_filter_t *self, bytes_t bytes, buffer_t *out);
 
 #endif

@@ -10,13 +10,14 @@
 #define HEARTH_GATEWAY_HTTP_TERMINALS_TERMINAL_QUERIES_H
 
 #include "base/buffer.h"
+#include "base/control_sequence.h"
 
 #include <stdbool.h>
 
 #define TERMINAL_SEQUENCE_MAX 4096 /* bytes; longer ones are left out */
 
 typedef struct {
-    int state;         /* of the filter; 0 outside of sequences */
+    control_sequence_t reader; /* of the text so far */
     bool is_long;      /* the sequence has more bytes than it may have */
     buffer_t sequence; /* owned; a control sequence that has not ended */
 } terminal_queries_t;
