@@ -4,6 +4,7 @@
 
 #include "base/fd.h"
 #include "protocol/jspan.h"
+#include "protocol/jspan_write.h"
 #include "protocol/limits.h"
 
 #include <errno.h>
@@ -146,22 +147,34 @@ int connection_file_read(const char *path, connection_file_t *ret_connection,
     return r < 0 ? fault_wrap(fault, "connection file %s", path) : 0;
 }
 
+/* Begins a line with the next member; people read the file. */
+static void print_key(buffer_t *text, const char *key)
+{
+    buffer_text(text, text->data[text->size - 1] == '{' ? "\n  " : ",\n  ");
+    jspan_quote_text(text, key);
+    buffer_text(text, ": ");
+}
+
+static void print_text(buffer_t *text, const char *key, const char *value)
+{
+    print_key(text, key);
+    jspan_quote_text(text, value);
+}
+
 void connection_file_print(const connection_file_t *self, buffer_t *text)
 {
     /* Reserved at once, so that no copy of the key is left in freed memory. */
     buffer_reserve(text, CONNECTION_FILE_MAX);
-    buffer_text(text, "{\n");
-    for (size_t i = 0; i < CHANNEL_COUNT; i++)
-        buffer_format(text, "  \"%s\": %d,\n", port_keys[i], self->ports[i]);
-    buffer_text(text, "  \"ip\": ");
-    jspan_quote_text(text, self->ip);
-    buffer_text(text, ",\n  \"key\": ");
-    jspan_quote_text(text, secret_text(self->secret));
-    buffer_text(text, ",\n  \"transport\": ");
-    jspan_quote_text(text, self->transport);
-    buffer_text(text, ",\n  \"signature_scheme\": \"hmac-sha256\",\n"
-                      "  \"kernel_name\": ");
-    jspan_quote_text(text, self->kernel_name);
+    jspan_write_begin(text);
+    for (size_t i = 0; i < CHANNEL_COUNT; i++) {
+        print_key(text, port_keys[i]);
+        buffer_format(text, "%d", self->ports[i]);
+    }
+    print_text(text, "ip", self->ip);
+    print_text(text, "key", secret_text(self->secret));
+    print_text(text, "transport", self->transport);
+    print_text(text, "signature_scheme", "hmac-sha256");
+    print_text(text, "kernel_name", self->kernel_name);
 }
 
 int connection_file_write(const connection_file_t *self, const char *path,

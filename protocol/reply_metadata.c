@@ -2,6 +2,8 @@
  * numbers keep their form, and what the kernel wrote stays valid. */
 #include "protocol/reply_metadata.h"
 
+#include "protocol/jspan_write.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -24,51 +26,49 @@ static bool may_have_private(bytes_t metadata)
            || memmem(metadata.bytes, metadata.size, "\"files\"", 7);
 }
 
-static void add_key(buffer_t *out, jspan_t key, bool is_first)
+static void add_key(buffer_t *out, jspan_t key)
 {
-    buffer_text(out, is_first ? "" : ",");
-    buffer_append(out, key.text, key.size);
-    buffer_text(out, ":");
+    jspan_write_raw(out, NULL, (bytes_t){key.text, key.size});
+    buffer_append(out, ":", 1);
+}
+
+static void add_member(buffer_t *out, jspan_t key, jspan_t value)
+{
+    add_key(out, key);
+    buffer_append(out, value.text, value.size);
 }
 
 static void write_figures(jspan_t figures, buffer_t *out)
 {
     jspan_t key, value;
     size_t cursor = 0;
-    bool is_first = true;
 
-    buffer_text(out, "{");
-    while (jspan_each(figures, &cursor, &key, &value)) {
-        if (is_private(key))
-            continue;
-        add_key(out, key, is_first);
-        buffer_append(out, value.text, value.size);
-        is_first = false;
-    }
-    buffer_text(out, "}");
+    jspan_write_begin(out);
+    while (jspan_each(figures, &cursor, &key, &value))
+        if (!is_private(key))
+            add_member(out, key, value);
+    jspan_write_end(out);
 }
 
 bool reply_metadata_shorten(bytes_t metadata, buffer_t *out)
 {
     jspan_t whole, key, value;
     size_t cursor = 0;
-    bool is_first = true;
     fault_t fault;
 
     if (!metadata.size || !may_have_private(metadata)
         || jspan_check(metadata.bytes, metadata.size, &whole, &fault) < 0
         || !jspan_is(whole, JSPAN_OBJECT))
         return false;
-    buffer_text(out, "{");
+    jspan_write_begin(out);
     while (jspan_each(whole, &cursor, &key, &value)) {
-        add_key(out, key, is_first);
-        is_first = false;
+        add_key(out, key);
         if (jspan_text_equals(key, "hearth") && jspan_is(value, JSPAN_OBJECT))
             write_figures(value, out);
         else
             buffer_append(out, value.text, value.size);
     }
-    buffer_text(out, "}");
+    jspan_write_end(out);
     return true;
 }
 
@@ -126,19 +126,13 @@ static void write_hearth(jspan_t figures, jspan_t own, buffer_t *out)
 {
     jspan_t key, value;
     size_t cursor = 0;
-    bool is_first = true;
 
-    buffer_text(out, "{");
+    jspan_write_begin(out);
     while (jspan_is(figures, JSPAN_OBJECT)
-           && jspan_each(figures, &cursor, &key, &value)) {
-        if (has_member(own, key))
-            continue;
-        add_key(out, key, is_first);
-        buffer_append(out, value.text, value.size);
-        is_first = false;
-    }
-    buffer_text(out, is_first ? "" : ",");
-    buffer_append(out, own.text + 1, own.size - 1);
+           && jspan_each(figures, &cursor, &key, &value))
+        if (!has_member(own, key))
+            add_member(out, key, value);
+    jspan_write_raw(out, NULL, (bytes_t){own.text + 1, own.size - 1});
 }
 
 void reply_metadata_add(jspan_t metadata, bytes_t members, buffer_t *out)
@@ -147,24 +141,19 @@ void reply_metadata_add(jspan_t metadata, bytes_t members, buffer_t *out)
     jspan_t figures = jspan_member(metadata, "hearth");
     jspan_t own, key, value;
     size_t cursor = 0;
-    bool is_first = true;
     fault_t ignored;
 
-    buffer_text(&object, "{");
+    jspan_write_begin(&object);
     buffer_append(&object, members.bytes, members.size);
-    buffer_text(&object, "}");
+    jspan_write_end(&object);
     if (jspan_check(object.data, object.size, &own, &ignored) < 0)
         assert(!"the gateway's own members are no JSON");
-    buffer_text(out, "{");
+    jspan_write_begin(out);
     while (jspan_is(metadata, JSPAN_OBJECT)
-           && jspan_each(metadata, &cursor, &key, &value)) {
-        if (jspan_text_equals(key, "hearth"))
-            continue;
-        add_key(out, key, is_first);
-        buffer_append(out, value.text, value.size);
-        is_first = false;
-    }
-    buffer_text(out, is_first ? "\"hearth\":" : ",\"hearth\":");
+           && jspan_each(metadata, &cursor, &key, &value))
+        if (!jspan_text_equals(key, "hearth"))
+            add_member(out, key, value);
+    jspan_write_key(out, "hearth");
     write_hearth(figures, own, out);
-    buffer_text(out, "}");
+    jspan_write_end(out);
 }

@@ -23,6 +23,7 @@
 #include "gateway/session/core/stop.h"
 #include "gateway/session/lifecycle/workspace_owner.h"
 #include "gateway/session/tools/tool_requests.h"
+#include "protocol/jspan_write.h"
 
 #include <jansson.h>
 
@@ -53,10 +54,16 @@ static void note_preinstalled(const session_t *self,
                               const session_launching_t *launching)
 {
     const char *contents = launching->preinstalled_contents;
+    cleanup_buffer buffer_t nothing = BUFFER_EMPTY;
     fault_t fault;
 
-    if (self->spec->process.preinstalled && !launching->preinstalled)
-        contents = "{\"packages\":[]}";
+    if (self->spec->process.preinstalled && !launching->preinstalled) {
+        jspan_write_begin(&nothing);
+        jspan_write_array(&nothing, "packages");
+        jspan_write_end_array(&nothing);
+        jspan_write_end(&nothing);
+        contents = (const char *) nothing.data;
+    }
     if (contents
         && publisher_note(self->publisher, "preinstalled", 0, contents, &fault)
                < 0)

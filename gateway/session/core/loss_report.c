@@ -45,10 +45,14 @@ bool loss_report_write(session_t *self, const request_t *request,
 
 static void note(session_t *self, const char *reader)
 {
-    cleanup_free char *content = mem_format("{\"reader\":\"%s\"}", reader);
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
     fault_t fault;
 
-    if (publisher_note(self->publisher, "loss_reported", 0, content, &fault)
+    jspan_write_begin(&content);
+    jspan_write_text(&content, "reader", reader);
+    jspan_write_end(&content);
+    if (publisher_note(self->publisher, "loss_reported", 0,
+                       (const char *) content.data, &fault)
         < 0)
         log_warning("session=%s loss_reported: %s", self->spec->id, fault.text);
 }

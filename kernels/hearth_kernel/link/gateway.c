@@ -70,12 +70,13 @@ int link_emit(link_t *self, frame_t *frame, bool hold)
  * for ever. Only a signal of the gateway's comes with a MARK. */
 void link_strike(link_t *self, bool is_taken)
 {
-    frame_t struck = {
-        .type = FRAME_STRUCK,
-        .content =
-            text_bytes(is_taken ? "{\"taken\":true}" : "{\"taken\":false}"),
-    };
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    frame_t struck = {.type = FRAME_STRUCK};
 
+    jspan_write_begin(&content);
+    jspan_write_bool(&content, "taken", is_taken);
+    jspan_write_end(&content);
+    struck.content = buffer_bytes(&content);
     pthread_mutex_lock(&self->lock);
     if (!self->is_child && self->served.strikes) {
         self->served.strikes--;
