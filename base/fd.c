@@ -389,6 +389,13 @@ int path_make_folders(const char *path, mode_t mode, fault_t *fault)
     return 0;
 }
 
+const char *path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 bool path_is_within(const char *path, const char *folder)
 {
     size_t size = strlen(folder);

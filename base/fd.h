@@ -64,6 +64,9 @@ int file_alternate(const char *path, const char *spare, mode_t mode,
                    const void *bytes, size_t size, fault_t *fault);
 /* Creates a folder and its parents (mkdir -p); created folders get `mode`. */
 int path_make_folders(const char *path, mode_t mode, fault_t *fault);
+/* Returns what follows the last slash of a path, lent; all of it if there is no
+ * slash. */
+const char *path_name(const char *path);
 /* Returns true if the path is that folder or lies in it. Both are absolute and
  * without links, as realpath(3) has them. */
 bool path_is_within(const char *path, const char *folder);

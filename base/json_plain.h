@@ -1,10 +1,22 @@
-/* Which bytes of a JSON string stand for themselves. Most do, so that they are
- * looked at 8 and 32 at a time; inline, because each string is. */
+/* Which bytes of JSON are white space and digits, and which of a string stand
+ * for themselves. Most do, so that they are looked at 8 and 32 at a time;
+ * inline, because each byte is. */
 #ifndef HEARTH_BASE_JSON_PLAIN_H
 #define HEARTH_BASE_JSON_PLAIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+static inline bool json_is_space(int byte)
+{
+    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+
+static inline bool json_is_digit(int byte)
+{
+    return byte >= '0' && byte <= '9';
+}
 
 /* Sets the high bit of some of the 8 bytes unless all are ASCII, and no control
  * character, quote or backslash. */

@@ -20,3 +20,10 @@ bool string_list_have(char *const *self_or_null, const char *text)
             return true;
     return false;
 }
+
+int string_list_compare(const void *left, const void *right)
+{
+    const char *const *a = left, *const *b = right;
+
+    return strcmp(*a, *b);
+}

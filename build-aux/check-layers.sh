@@ -52,6 +52,7 @@ BEGIN {
                                    " kernels/zygote_request.h "
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
                                    " protocol/observer_rules.h" \
+                                   " protocol/piece_digest.h" \
                                    " protocol/websocket.h" json \
                                    "notebooks/journal notebooks/json" \
                                    " notebooks/formats notebooks/recording" \

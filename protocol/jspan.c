@@ -46,7 +46,7 @@ static const char *skip_value(const char *at, const char *end)
             continue;
         } else {
             while (at < end && *at != ',' && *at != '}' && *at != ']'
-                   && !is_space(*at))
+                   && !json_is_space(*at))
                 at++;
         }
         if (depth == 0)
@@ -127,7 +127,7 @@ bool jspan_is_integer(jspan_t value)
     if (value.kind != JSPAN_NUMBER)
         return false;
     for (size_t i = 0; i < value.size; i++)
-        if (value.text[i] != '-' && !is_digit(value.text[i]))
+        if (value.text[i] != '-' && !json_is_digit(value.text[i]))
             return false;
     return true;
 }

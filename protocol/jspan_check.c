@@ -99,9 +99,9 @@ static int check_string(checker_t *self)
 
 static int check_digits(checker_t *self)
 {
-    if (self->at == self->end || !is_digit(*self->at))
+    if (self->at == self->end || !json_is_digit(*self->at))
         return refuse(self, "a digit is expected");
-    while (self->at < self->end && is_digit(*self->at))
+    while (self->at < self->end && json_is_digit(*self->at))
         self->at++;
     return 0;
 }
@@ -155,7 +155,7 @@ static int check_scalar(checker_t *self)
     case 'n':
         return check_word(self, "null");
     default:
-        if (*self->at == '-' || is_digit(*self->at))
+        if (*self->at == '-' || json_is_digit(*self->at))
             return check_number(self);
         return refuse(self, "a value is expected");
     }

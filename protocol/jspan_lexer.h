@@ -10,21 +10,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-static inline bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 static inline const char *skip_space(const char *at, const char *end)
 {
-    while (at < end && is_space(*at))
+    while (at < end && json_is_space(*at))
         at++;
     return at;
-}
-
-static inline bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
 }
 
 static inline jspan_kind_t kind_of(char first)

@@ -6,7 +6,6 @@
 #include <zmq.h>
 
 #define BEATS_MAX 100 /* echoes that wait for one peer */
-#define LINGER_MS 2000
 
 /* Returns the largest size of an incoming frame. Heartbeats and subscriptions
  * are not signed, and get no more than they need. */
@@ -26,7 +25,7 @@ void socket_options_set(zsock_t *socket, int type)
     zsock_set_rcvtimeo(socket, 0);
     zsock_set_sndhwm(socket, 0);
     zsock_set_rcvhwm(socket, 1000);
-    zsock_set_linger(socket, LINGER_MS);
+    zsock_set_linger(socket, SOCKET_LINGER_MS);
     zmq_setsockopt(zsock_resolve(socket), ZMQ_MAXMSGSIZE, &largest,
                    sizeof largest);
     if (type == ZMQ_ROUTER) {

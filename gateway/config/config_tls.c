@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "gateway/config/tls_password.h"
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -58,16 +59,6 @@ static FILE *open_file(config_report_t *report, const char *key,
     return file;
 }
 
-/* Refuses a password: there is no terminal to ask for it. */
-static int no_password(char *text, int size, int is_new, void *was_asked)
-{
-    (void) text;
-    (void) size;
-    (void) is_new;
-    *(bool *) was_asked = true;
-    return -1;
-}
-
 static X509 *read_certificate(config_report_t *report, const char *key,
                               const char *path)
 {
@@ -86,7 +77,8 @@ static EVP_PKEY *read_key(config_report_t *report, const char *path)
     cleanup_file FILE *file = open_file(report, "http/key", path);
     bool was_asked = false;
     EVP_PKEY *key =
-        file ? PEM_read_PrivateKey(file, NULL, no_password, &was_asked) : NULL;
+        file ? PEM_read_PrivateKey(file, NULL, tls_password_refuse, &was_asked)
+             : NULL;
 
     ERR_clear_error();
     if (file && !key)

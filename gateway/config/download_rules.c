@@ -2,6 +2,7 @@
 #include "gateway/config/download_rules.h"
 
 #include "base/buffer.h"
+#include "gateway/config/json_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,15 +89,6 @@ static void add_list(json_t *lists, const char *kind, const char *owner,
     json_decref(names);
 }
 
-static json_t *make_list(char *const *texts_or_null)
-{
-    json_t *list = json_array();
-
-    for (; texts_or_null && *texts_or_null; texts_or_null++)
-        json_array_append_new(list, json_string(*texts_or_null));
-    return list;
-}
-
 char *download_rules_packages_lists(const profile_t *profile,
                                     const download_rules_t *rules)
 {
@@ -105,8 +97,8 @@ char *download_rules_packages_lists(const profile_t *profile,
     json_auto_t *lists = json_array();
     char *text;
 
-    add_list(lists, "deny", owner, make_list(rules->packages.deny));
-    add_list(lists, "allow", owner, make_list(rules->packages.allow));
+    add_list(lists, "deny", owner, json_text_list(rules->packages.deny));
+    add_list(lists, "allow", owner, json_text_list(rules->packages.allow));
     add_list(lists, "deny", own,
              download_rules_list(rules->own_packages, "deny"));
     add_list(lists, "allow", own,

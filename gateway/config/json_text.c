@@ -34,3 +34,12 @@ bool json_text_is_whole(const json_t *value)
     return json_is_string(value)
            && strlen(json_string_value(value)) == json_string_length(value);
 }
+
+json_t *json_text_list(char *const *texts_or_null)
+{
+    json_t *list = json_array();
+
+    for (; texts_or_null && *texts_or_null; texts_or_null++)
+        json_array_append_new(list, json_string(*texts_or_null));
+    return list;
+}

@@ -16,5 +16,8 @@ json_t *json_text_read(const void *bytes, size_t size, const char *not_json,
 /* Returns true for a text without NUL, so that its C string is all of it. Code
  * in a kernel can send one that has a NUL. */
 bool json_text_is_whole(const json_t *value);
+/* Returns an array of the texts, which end with NULL; the caller owns it. NULL
+ * has none. */
+json_t *json_text_list(char *const *texts_or_null);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "gateway/files/quota.h"
+#include "protocol/piece_digest.h"
 #include "workspace/beneath.h"
 #include "workspace/name.h"
 #include "workspace/reader.h"
@@ -19,8 +20,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define QUIET_MS    600000 /* a transfer without requests ends after this time */
-#define DIGEST_SIZE 32     /* BLAKE2b, of a piece on its way */
+#define QUIET_MS 600000 /* a transfer without requests ends after this time */
 
 struct transfers {
     transfer_t *first; /* owned */
@@ -158,15 +158,6 @@ int transfer_find(files_thread_t *self, const file_request_t *request,
                      QUIET_MS / 60000);
 }
 
-static void digest(const void *bytes, size_t size,
-                   char ret_text[2 * DIGEST_SIZE + 1])
-{
-    uint8_t sum[DIGEST_SIZE];
-
-    crypto_generichash(sum, sizeof sum, bytes, size, NULL, 0);
-    sodium_bin2hex(ret_text, 2 * DIGEST_SIZE + 1, sum, sizeof sum);
-}
-
 static int get_offset(const file_request_t *request, const char *key,
                       uint64_t *ret_value, fault_t *fault)
 {
@@ -203,7 +194,7 @@ int transfer_on_get(files_thread_t *self, const file_request_t *request,
 int transfer_on_read(files_thread_t *self, const file_request_t *request,
                      json_t **ret_answer, fault_t *fault)
 {
-    char sum[2 * DIGEST_SIZE + 1];
+    char sum[PIECE_DIGEST_SIZE];
     transfer_t *transfer;
     uint64_t offset, size, end;
     piece_t piece;
@@ -226,7 +217,7 @@ int transfer_on_read(files_thread_t *self, const file_request_t *request,
     file_hash_add(&transfer->hash, offset,
                   piece.hole ? NULL : request->out->data,
                   piece.hole ? piece.hole : piece.size);
-    digest(request->out->data, piece.size, sum);
+    piece_digest((bytes_t){request->out->data, piece.size}, sum);
     end = (uint64_t) reader_status(transfer->reader)->st_size;
     *ret_answer = json_pack(
         "{s:I,s:I,s:I,s:s,s:b,s:b}", "offset", (json_int_t) offset, "size",
@@ -282,7 +273,7 @@ static int check_piece(const file_request_t *request, uint64_t offset,
 {
     const char *sum =
         json_string_value(json_object_get(request->content, "digest"));
-    char ours[2 * DIGEST_SIZE + 1];
+    char ours[PIECE_DIGEST_SIZE];
 
     if (offset > have)
         return fault_set(fault, EBADMSG,
@@ -292,7 +283,7 @@ static int check_piece(const file_request_t *request, uint64_t offset,
     if (request->data.size > FILES_PIECE_MAX)
         return fault_set(fault, EBADMSG, "a piece has at most %u bytes",
                          FILES_PIECE_MAX);
-    digest(request->data.bytes, request->data.size, ours);
+    piece_digest(request->data, ours);
     if (!sum || strcmp(sum, ours) != 0)
         return fault_set(fault, EBADMSG,
                          "the piece at %" PRIu64 " was damaged in transit",

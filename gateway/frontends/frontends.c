@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/log.h"
+#include "gateway/channels/socket_options.h"
 #include "gateway/frontends/attach_wire.h"
 #include "gateway/frontends/frontend.h"
 #include "protocol/czmq_cleanup.h"
@@ -14,8 +15,6 @@
 #include <errno.h>
 #include <string.h>
 #include <zmq.h>
-
-#define LINGER_MS 2000
 
 typedef struct link {
     struct link *next; /* owned */
@@ -105,7 +104,7 @@ int frontends_attach(frontends_t *self, const char *frontend,
     zsock_set_identity(link->socket, self->session);
     zsock_set_sndhwm(link->socket, 0);
     zsock_set_rcvhwm(link->socket, 0);
-    zsock_set_linger(link->socket, LINGER_MS);
+    zsock_set_linger(link->socket, SOCKET_LINGER_MS);
     zsock_set_rcvtimeo(link->socket, 0);
     (void) zmq_connect(zsock_resolve(link->socket), endpoint);
     link->next = self->links;

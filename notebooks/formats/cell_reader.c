@@ -2,6 +2,7 @@
 #include "notebooks/formats/cell_reader.h"
 
 #include "base/buffer.h"
+#include "notebooks/formats/output_list.h"
 
 #include <errno.h>
 #include <string.h>
@@ -48,15 +49,6 @@ static json_t *joined(json_t *value)
         return NULL;
     /* The lines were found to be UTF-8 when they were read. */
     return json_stringn_nocheck(text.data ? (char *) text.data : "", text.size);
-}
-
-static bool is_json_type(const char *mime)
-{
-    size_t size = strlen(mime);
-
-    return strcmp(mime, "application/json") == 0
-           || (size > 5 && strncmp(mime, "application/", 12) == 0
-               && strcmp(mime + size - 5, "+json") == 0);
 }
 
 static int read_bundle(const cell_place_t *place, json_t *data, json_t *output)

@@ -21,6 +21,11 @@ json_t *json_tree_load(const void *text, size_t size, json_error_t *ret_error)
     return NULL;
 }
 
+json_t *json_tree_of(bytes_t part)
+{
+    return part.size ? json_tree_load(part.bytes, part.size, NULL) : NULL;
+}
+
 /* Returns the text of a member, lent; "" if it has no such member. */
 static const char *text_of(const json_t *object, const char *member)
 {

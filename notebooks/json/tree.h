@@ -3,6 +3,8 @@
 #ifndef HEARTH_NOTEBOOKS_JSON_TREE_H
 #define HEARTH_NOTEBOOKS_JSON_TREE_H
 
+#include "base/bytes.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +15,8 @@
  * *ret_error, which may be NULL, says where and why. The caller owns the
  * value. */
 json_t *json_tree_load(const void *text, size_t size, json_error_t *ret_error);
+/* Reads a part of a record likewise; NULL if it is empty or not JSON. */
+json_t *json_tree_of(bytes_t part);
 
 /* Returns a list of the same objects, sorted by the text of that member, owned
  * by the caller. A missing member counts as empty. */

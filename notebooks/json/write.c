@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/json_plain.h"
+#include "base/string_list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,11 +139,6 @@ void json_write_lines(json_stream_t *self, const json_t *text, unsigned depth)
     json_stream_text(self, *separator == ',' ? "]" : "[]");
 }
 
-static int by_text(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *) left, *(const char *const *) right);
-}
-
 void json_write_members(json_stream_t *self, const json_t *object,
                         unsigned depth, json_member_t *write)
 {
@@ -154,7 +150,7 @@ void json_write_members(json_stream_t *self, const json_t *object,
 
     json_object_foreach((json_t *) (uintptr_t) object, key, value)
         keys[next++] = key;
-    qsort(keys, count, sizeof *keys, by_text);
+    qsort(keys, count, sizeof *keys, string_list_compare);
     put(self, "{", 1);
     for (size_t i = 0; i < count; i++) {
         if (i)

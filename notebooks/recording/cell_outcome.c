@@ -19,11 +19,6 @@ void cell_outcome_clear(cell_outcome_t *self)
     *self = (cell_outcome_t){0};
 }
 
-static json_t *parse(bytes_t part)
-{
-    return part.size ? json_tree_load(part.bytes, part.size, NULL) : NULL;
-}
-
 /* Takes the loss from a record that the gateway has made. A kernel reports
  * none.
  */
@@ -34,7 +29,7 @@ static void take_loss(cell_outcome_t *self, const journal_record_t *record)
 
     if (record->kernel_seq)
         return;
-    metadata = parse(record->metadata);
+    metadata = json_tree_of(record->metadata);
     lost = json_object_get(json_object_get(metadata, "hearth"), "lost");
     if (!json_is_object(lost))
         return;
@@ -45,11 +40,11 @@ static void take_loss(cell_outcome_t *self, const journal_record_t *record)
 static void add_record(cell_outcome_t *self, output_list_t *outputs,
                        const journal_record_t *record)
 {
-    json_auto_t *content = parse(record->content);
+    json_auto_t *content = json_tree_of(record->content);
 
     if (record->kind == JOURNAL_REPLY) {
         self->reply = json_incref(content);
-        self->metadata = parse(record->metadata);
+        self->metadata = json_tree_of(record->metadata);
         self->ended_us = record->wall_us;
         take_loss(self, record);
     } else if (record->kind == JOURNAL_GAP) {
@@ -119,7 +114,7 @@ static bool begins(const journal_record_t *record, long long count)
     if (record->kind != JOURNAL_EVENT
         || strcmp(record->type, "execute_input") != 0)
         return false;
-    json_auto_t *content = parse(record->content);
+    json_auto_t *content = json_tree_of(record->content);
     return json_integer_value(json_object_get(content, "execution_count"))
            == count;
 }

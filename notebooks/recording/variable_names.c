@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/string_list.h"
 
 #include <string.h>
 
@@ -36,13 +37,6 @@ void variable_names_apply(json_t *names, const json_t *difference)
         {
             describe(names, item);
         }
-}
-
-static int compare_text(const void *left, const void *right)
-{
-    const char *const *a = left, *const *b = right;
-
-    return strcmp(*a, *b);
 }
 
 typedef struct {
@@ -87,7 +81,7 @@ json_t *variable_names_compare(json_t *expected, const json_t *present,
     json_t *was;
 
     json_object_foreach(expected, name, was) keys[i++] = name;
-    qsort(keys, count, sizeof *keys, compare_text);
+    qsort(keys, count, sizeof *keys, string_list_compare);
     for (i = 0; i < count; i++)
         sort_in(&lists, keys[i], json_object_get(expected, keys[i]),
                 json_object_get(present, keys[i]));

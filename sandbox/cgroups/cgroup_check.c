@@ -14,13 +14,6 @@
 
 #define FILE_MAX 65536
 
-static const char *last_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 static bool has_controller(const char *list, size_t size, const char *wanted)
 {
     size_t length = strlen(wanted);
@@ -49,7 +42,7 @@ static bool is_member(char *lines, const char *controller, const char *leaf)
                     ? has_controller(list, (size_t) (end - list), controller)
                     : end == list;
         if (is_it)
-            return strcmp(last_name(end + 1), leaf) == 0;
+            return strcmp(path_name(end + 1), leaf) == 0;
     }
     return false;
 }
@@ -59,7 +52,7 @@ static int check_member(const char *lines, const char *controller,
 {
     cleanup_free char *copy = mem_text(lines);
 
-    if (is_member(copy, controller, last_name(folder)))
+    if (is_member(copy, controller, path_name(folder)))
         return 0;
     return fault_set(fault, EPROTO,
                      "process %d is not in the control group %s of the session",

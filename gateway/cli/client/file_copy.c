@@ -5,10 +5,10 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "gateway/cli/core/progress.h"
+#include "protocol/piece_digest.h"
 #include "workspace/name.h"
 
 #include <czmq.h>
-#include <sodium.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define PIECE       (1u << 20)
-#define DIGEST_SIZE 32
+#define PIECE (1u << 20)
 
 char *file_copy_path(const char *operand)
 {
@@ -146,21 +145,12 @@ static bool write_hole(const target_t *self, uint64_t size)
     return true;
 }
 
-static void digest(const void *bytes, size_t size,
-                   char ret_text[2 * DIGEST_SIZE + 1])
-{
-    uint8_t sum[DIGEST_SIZE];
-
-    crypto_generichash(sum, sizeof sum, bytes, size, NULL, 0);
-    sodium_bin2hex(ret_text, 2 * DIGEST_SIZE + 1, sum, sizeof sum);
-}
-
 /* Copies one piece; false if it failed, which was printed. */
 static bool take_piece(management_client_t *management, const char *transfer,
                        target_t *target, uint64_t *offset, json_t **ret_reply)
 {
     cleanup_buffer buffer_t data = BUFFER_EMPTY;
-    char sum[2 * DIGEST_SIZE + 1];
+    char sum[PIECE_DIGEST_SIZE];
     uint64_t hole;
 
     if (management_client_exchange(
@@ -172,7 +162,7 @@ static bool take_piece(management_client_t *management, const char *transfer,
         management_client_complain(management);
         return false;
     }
-    digest(data.data, data.size, sum);
+    piece_digest(buffer_bytes(&data), sum);
     if (strcmp(sum, member_text(*ret_reply, "digest")) != 0) {
         fputs("hearth: a piece of the file was damaged in transit\n", stderr);
         return false;
@@ -288,11 +278,11 @@ static gateway_exit_t give_piece(management_client_t *management,
                                  const char *transfer, uint64_t offset,
                                  uint64_t hole, const void *bytes, size_t size)
 {
-    char sum[2 * DIGEST_SIZE + 1];
+    char sum[PIECE_DIGEST_SIZE];
     json_auto_t *reply = NULL;
     gateway_exit_t status;
 
-    digest(bytes, size, sum);
+    piece_digest((bytes_t){bytes, size}, sum);
     status = management_client_exchange(
         management, "files_write",
         json_pack("{s:s,s:I,s:I,s:s}", "transfer", transfer, "offset",

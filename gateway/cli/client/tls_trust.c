@@ -2,6 +2,8 @@
  * the handshake; here its verdict becomes a sentence that says what to do. */
 #include "gateway/cli/client/tls_trust.h"
 
+#include "gateway/config/tls_password.h"
+
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 
@@ -56,16 +58,6 @@ static int read_authorities(SSL_CTX *context, const char *path, fault_t *fault)
     return 0;
 }
 
-/* Refuses a password: standard input is not a person's. */
-static int no_password(char *text, int size, int is_new, void *arg)
-{
-    (void) text;
-    (void) size;
-    (void) is_new;
-    (void) arg;
-    return -1;
-}
-
 static int read_pair(SSL_CTX *context, const tls_files_t *files, fault_t *fault)
 {
     if (!files->certificate && !files->key)
@@ -74,7 +66,7 @@ static int read_pair(SSL_CTX *context, const tls_files_t *files, fault_t *fault)
         return fault_set(fault, EINVAL,
                          "a client's certificate and its key belong together: "
                          "give --certificate and --key");
-    SSL_CTX_set_default_passwd_cb(context, no_password);
+    SSL_CTX_set_default_passwd_cb(context, tls_password_refuse);
     if (SSL_CTX_use_certificate_chain_file(context, files->certificate) != 1)
         return refuse(files->certificate, "it has no certificate in PEM",
                       fault);

@@ -4,6 +4,7 @@
 #include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "gateway/cli/client/file_copy.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/progress.h"
@@ -145,8 +146,7 @@ static const flag_t put_flags[] = {
 /* Returns the path for a local file if none was given. */
 static char *put_path(const char *local, const char *operand)
 {
-    const char *slash = strrchr(local, '/');
-    const char *last = slash ? slash + 1 : local;
+    const char *last = path_name(local);
     size_t size = operand ? strlen(operand) : 0;
     cleanup_free char *folder = NULL, *name = NULL;
 

@@ -49,8 +49,7 @@ static gateway_exit_t copy_artifact(management_client_t *management,
                                     const char *folder)
 {
     cleanup_free char *path = file_copy_path(operand);
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    const char *name = slash ? slash + 1 : path;
+    const char *name = path ? path_name(path) : NULL;
 
     if (!path)
         return GATEWAY_EXIT_USAGE;

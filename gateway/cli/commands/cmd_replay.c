@@ -4,6 +4,7 @@
 #include "gateway/cli/recordings/replay_session.h"
 
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "gateway/cli/core/option_types.h"
 #include "gateway/cli/core/terminal.h"
 #include "notebooks/comparison/replay_choice.h"
@@ -77,9 +78,8 @@ static gateway_exit_t begin(replay_session_t *self,
 {
     const char *limit = arguments_value(arguments, "timeout");
     const char *operand = arguments_operand(arguments, 0);
-    const char *slash = strrchr(operand, '/');
     cleanup_free char *name =
-        mem_format("%s of %.60s", client, slash ? slash + 1 : operand);
+        mem_format("%s of %.60s", client, path_name(operand));
     gateway_exit_t status;
 
     self->is_json = arguments_has(arguments, "json");

@@ -5,6 +5,7 @@
 #include "gateway/cli/main/completion.h"
 
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "base/similar.h"
 
 #include <errno.h>
@@ -144,8 +145,7 @@ static int dispatch(int count, char **words)
  * command. */
 static bool is_kernelgateway(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = path_name(path);
 
     return strcmp(name, "hearth-kernelgateway") == 0
            || strcmp(name, "jupyter-kernelgateway") == 0;

@@ -1,6 +1,7 @@
 /* /files/: the bytes of a file, whole or a range, sent while they are read. The
  * file is always a download and never a page, because files of sessions are
  * untrusted. */
+#include "base/fd.h"
 #include "base/url_encode.h"
 #include "gateway/http/api/file_response.h"
 #include "gateway/http/api/route.h"
@@ -101,7 +102,7 @@ static void send_part(file_response_t *self, range_kind_t kind,
                         "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, range->from,
                         range->from + range->size - 1,
                         download_size(self->download));
-    name_file(exchange, contents_path_name(self->path));
+    name_file(exchange, path_name(self->path));
     download_seek(self->download, range->from, range->size);
     download_give(self->download, self, on_more);
     exchange_stream(exchange, kind == RANGE_PART ? 206 : 200,

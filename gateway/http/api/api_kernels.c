@@ -181,14 +181,6 @@ static void on_end_shown(exchange_t *exchange, const json_t *reply)
         fail_restart(exchange, "its session ended");
 }
 
-static void on_accepted(exchange_t *exchange, const json_t *reply)
-{
-    if (registry_client_is_ok(exchange, reply))
-        subscription_start_patience(exchange);
-    else
-        subscription_forget(exchange);
-}
-
 static void on_restarted(exchange_t *exchange, const json_t *session)
 {
     if (session)
@@ -207,21 +199,14 @@ static void on_restart_shown(exchange_t *exchange, const json_t *reply)
              && jupyter_model_await(exchange, exchange->request.parameters[0],
                                     AWAIT_READY, on_restarted))
         registry_client_ask(exchange, "session_restart_request",
-                            jupyter_model_id(exchange), on_accepted);
+                            jupyter_model_id(exchange),
+                            jupyter_model_on_restart);
 }
 
 static void restart(exchange_t *exchange)
 {
     registry_client_ask(exchange, "session_show_request",
                         jupyter_model_id(exchange), on_restart_shown);
-}
-
-/* Refuses a plain request: WebSockets begin in ws_handshake.c. */
-static void attach(exchange_t *exchange)
-{
-    exchange_fail(exchange, 400,
-                  "Can \"Upgrade\" only to \"WebSocket\": this path is for "
-                  "WebSockets alone");
 }
 
 const route_t kernel_routes[] = {
@@ -231,6 +216,6 @@ const route_t kernel_routes[] = {
     {METHOD_DELETE, "/api/kernels/{}", SCOPE_EXECUTE, discard},
     {METHOD_POST, "/api/kernels/{}/interrupt", SCOPE_EXECUTE, interrupt},
     {METHOD_POST, "/api/kernels/{}/restart", SCOPE_EXECUTE, restart},
-    {METHOD_GET, ROUTES_CHANNELS, SCOPE_OBSERVE, attach},
+    {METHOD_GET, ROUTES_CHANNELS, SCOPE_OBSERVE, exchange_refuse_plain},
     {0},
 };

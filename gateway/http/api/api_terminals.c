@@ -172,19 +172,11 @@ static void end(exchange_t *exchange)
     process_call_begin(exchange, place.session, &plan);
 }
 
-/* Refuses a plain request. */
-static void attach(exchange_t *exchange)
-{
-    exchange_fail(exchange, 400,
-                  "Can \"Upgrade\" only to \"WebSocket\": this path is for "
-                  "WebSockets alone");
-}
-
 const route_t terminal_routes[] = {
     {METHOD_GET, "/api/terminals", SCOPE_OBSERVE, list},
     {METHOD_POST, "/api/terminals", SCOPE_EXECUTE, make},
     {METHOD_GET, "/api/terminals/{}", SCOPE_OBSERVE, show},
     {METHOD_DELETE, "/api/terminals/{}", SCOPE_EXECUTE, end},
-    {METHOD_GET, ROUTES_TERMINAL, SCOPE_OBSERVE, attach},
+    {METHOD_GET, ROUTES_TERMINAL, SCOPE_OBSERVE, exchange_refuse_plain},
     {0},
 };

@@ -80,6 +80,14 @@ bool jupyter_model_await(exchange_t *exchange, const char *id, await_t what,
     return true;
 }
 
+void jupyter_model_on_restart(exchange_t *exchange, const json_t *reply)
+{
+    if (registry_client_is_ok(exchange, reply))
+        subscription_start_patience(exchange);
+    else
+        subscription_forget(exchange);
+}
+
 void jupyter_model_await_end(exchange_t *exchange, const json_t *reply,
                              registry_client_reply_fn *fn)
 {
@@ -88,6 +96,7 @@ void jupyter_model_await_end(exchange_t *exchange, const json_t *reply,
         subscription_find(exchange->http, model_text(session, "id"));
     bool is_known =
         !subscription || subscription->is_over
+        || subscription_has_seen_end(subscription, model_text(session, "ended"))
         || (subscription->state && strcmp(subscription->state, "gone") == 0);
 
     if (is_known)
@@ -96,7 +105,6 @@ void jupyter_model_await_end(exchange_t *exchange, const json_t *reply,
         subscription_await(subscription, exchange, AWAIT_END, fn);
 }
 
-        || subscription_has_seen_end(subscription, model_text(session, "ended"))
 bool jupyter_model_may_list(exchange_t *exchange)
 {
     if (exchange->http->options->http.list_kernels)

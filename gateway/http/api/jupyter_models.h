@@ -29,6 +29,9 @@ json_t *jupyter_model_creation(exchange_t *exchange, const json_t *body,
  * error response. */
 bool jupyter_model_await(exchange_t *exchange, const char *id, await_t what,
                          registry_client_reply_fn *fn);
+/* Takes the registry's reply to a restart that the exchange awaits
+ * (AWAIT_READY): its patience begins, or an error is sent. */
+void jupyter_model_on_restart(exchange_t *exchange, const json_t *reply);
 /* Calls `fn` with NULL when the session, which the registry's reply says has
  * ended, has reported its end here, too. After that a client finds it gone
  * wherever it looks. */

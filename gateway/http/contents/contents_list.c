@@ -1,5 +1,6 @@
 /* Folders of workspaces: the live sessions, and the entries of a folder, sent
  * page by page. Hidden files, links and special files are left out. */
+#include "base/fd.h"
 #include "gateway/http/contents/contents.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
@@ -87,7 +88,7 @@ static bool is_shown(const json_t *entry)
 {
     const char *type = model_text(entry, "type");
 
-    return contents_path_name(model_text(entry, "path"))[0] != '.'
+    return path_name(model_text(entry, "path"))[0] != '.'
            && (strcmp(type, "file") == 0 || strcmp(type, "folder") == 0);
 }
 

@@ -1,4 +1,5 @@
 /* Jupyter's models of files, and refusals. */
+#include "base/fd.h"
 #include "gateway/http/contents/contents.h"
 #include "gateway/http/core/authorize.h"
 #include "gateway/http/core/model.h"
@@ -127,10 +128,10 @@ json_t *contents_model(const char *path, const char *type, const char *created,
                        const char *modified, bool is_writable)
 {
     return json_pack("{s:s,s:s,s:s,s:s,s:s,s:b,s:n,s:n,s:n,s:n,s:n,s:n}",
-                     "name", contents_path_name(path), "path", path, "type",
-                     type, "created", created, "last_modified", modified,
-                     "writable", is_writable, "size", "mimetype", "format",
-                     "content", "hash", "hash_algorithm");
+                     "name", path_name(path), "path", path, "type", type,
+                     "created", created, "last_modified", modified, "writable",
+                     is_writable, "size", "mimetype", "format", "content",
+                     "hash", "hash_algorithm");
 }
 
 static bool ends_with(const char *text, const char *end)

@@ -2,6 +2,7 @@
  * that is free: names are tried until one is. */
 #include "gateway/http/contents/contents.h"
 
+#include "base/fd.h"
 #include "gateway/http/contents/new_name.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/download.h"
@@ -236,7 +237,7 @@ static bool read_copy(made_t *self, const char *folder, const char *from)
     if (strcmp(place.id, self->id) != 0)
         snprintf(self->other, sizeof self->other, "%s", place.id);
     self->from = mem_text(place.path);
-    new_name_set_copy(&self->name, folder, contents_path_name(place.path));
+    new_name_set_copy(&self->name, folder, path_name(place.path));
     return true;
 }
 

@@ -84,10 +84,3 @@ bool contents_path_is_hidden(const char *path)
     }
     return false;
 }
-
-const char *contents_path_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}

@@ -36,7 +36,5 @@ contents_path_t contents_path_of(const char *path);
 /* Returns true if a component begins with a dot: as in Jupyter, such files are
  * not listed. */
 bool contents_path_is_hidden(const char *path);
-/* Returns "c" of "/a/b/c"; lent. */
-const char *contents_path_name(const char *path);
 
 #endif

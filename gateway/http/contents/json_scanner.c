@@ -3,6 +3,7 @@
 #include "gateway/http/contents/json_scanner.h"
 
 #include "base/hex.h"
+#include "base/json_plain.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -56,16 +57,6 @@ bool json_scanner_is_text(const json_scanner_t *self)
 }
 
 /* --- JSON --- */
-
-static bool is_space(uint8_t byte)
-{
-    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
-}
-
-static bool is_digit(uint8_t byte)
-{
-    return byte >= '0' && byte <= '9';
-}
 
 static bool open_container(json_scanner_t *self, bool is_object)
 {
@@ -135,9 +126,9 @@ static bool begin_value(json_scanner_t *self, uint8_t byte)
         return true;
     default:
         self->state = INTEGER;
-        if (is_digit(byte))
+        if (json_is_digit(byte))
             note_digit(self, byte);
-        return is_digit(byte);
+        return json_is_digit(byte);
     }
 }
 
@@ -192,7 +183,7 @@ static bool take_number(json_scanner_t *self, uint8_t byte)
 {
     uint8_t state = self->state;
 
-    if (is_digit(byte) && state != ZERO) {
+    if (json_is_digit(byte) && state != ZERO) {
         if (state == INTEGER)
             note_digit(self, byte);
         if (state == MINUS)
@@ -224,7 +215,7 @@ static bool is_whole_number(uint8_t state)
 /* Takes a byte between two tokens. */
 static bool take_token(json_scanner_t *self, uint8_t byte)
 {
-    if (is_space(byte))
+    if (json_is_space(byte))
         return true;
     switch (self->state) {
     case START:

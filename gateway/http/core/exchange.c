@@ -322,6 +322,13 @@ void exchange_fail(exchange_t *self, int status, const char *format, ...)
     fail(self, status, NULL, text);
 }
 
+void exchange_refuse_plain(exchange_t *self)
+{
+    exchange_fail(self, 400,
+                  "Can \"Upgrade\" only to \"WebSocket\": this path is for "
+                  "WebSockets alone");
+}
+
 void exchange_fail_by(exchange_t *self, int status, const char *ename,
                       const char *format, ...)
 {

@@ -218,6 +218,8 @@ void *exchange_take(exchange_t *self);
 /* Answers with exchange_error, or as the door of the path does. */
 void exchange_fail(exchange_t *self, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Refuses a plain request to a path for WebSockets, which begin elsewhere. */
+void exchange_refuse_plain(exchange_t *self);
 /* Answers like exchange_fail because of an error reply that has this `ename`.
  * The body has it as `ename`, unless it is NULL or empty; a door's has not. */
 void exchange_fail_by(exchange_t *self, int status, const char *ename,

@@ -1,10 +1,10 @@
 /* See code_context.h. */
 #include "gateway/http/e2b/code_context.h"
 
+#include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/e2b/e2b_routes.h"
 #include "gateway/http/e2b/sandbox_target.h"
 
-#include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/core/model.h"
 
 #include <string.h>
@@ -114,19 +114,12 @@ static void on_restarted(exchange_t *exchange, const json_t *session)
                       exchange->request.parameters[0]);
 }
 
-static void on_accepted(exchange_t *exchange, const json_t *reply)
-{
-    if (registry_client_is_ok(exchange, reply))
-        subscription_start_patience(exchange);
-    else
-        subscription_forget(exchange);
-}
-
 void code_context_restart(exchange_t *exchange)
 {
     if (find(exchange)
         && jupyter_model_await(exchange, exchange->request.parameters[0],
                                AWAIT_READY, on_restarted))
         registry_client_ask(exchange, "session_restart_request",
-                            jupyter_model_id(exchange), on_accepted);
+                            jupyter_model_id(exchange),
+                            jupyter_model_on_restart);
 }

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/e2b/sandbox_path.h"
 
@@ -20,13 +21,6 @@ static const struct {
     {"folder", "FILE_TYPE_DIRECTORY", 'd'},
     {"link", "FILE_TYPE_SYMLINK", 'l'},
 };
-
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
 
 /* Writes "-rw-r--r--". */
 static void write_permissions(char letter, unsigned mode, char ret_text[11])
@@ -53,7 +47,7 @@ json_t *file_entry(const json_t *entry)
         }
     write_permissions(letter, (unsigned) mode, permissions);
     return json_pack("{s:s,s:s,s:s,s:o,s:I,s:s,s:s,s:s,s:s}", "name",
-                     name_of(path), "type", type, "path", path, "size",
+                     path_name(path), "type", type, "path", path, "size",
                      json_sprintf("%lld", (long long) json_integer_value(
                                               json_object_get(entry, "size"))),
                      "mode", mode, "permissions", permissions, "owner", OWNER,
@@ -65,6 +59,6 @@ json_t *file_entry_written(const char *path)
 {
     cleanup_free char *whole = sandbox_path_write(path);
 
-    return json_pack("{s:s,s:s,s:s}", "name", name_of(whole), "type", "file",
+    return json_pack("{s:s,s:s,s:s}", "name", path_name(whole), "type", "file",
                      "path", whole);
 }

@@ -88,17 +88,12 @@ const executions_cell_t *executions_cell(const executions_t *self,
 
 /* --- Reading the journal --- */
 
-static json_t *parse(bytes_t part)
-{
-    return part.size ? json_tree_load(part.bytes, part.size, NULL) : NULL;
-}
-
 /* Returns true if the request came from here: its origin has the viewer's name,
  * in hexadecimal. */
 static bool is_ours(const journal_record_t *record)
 {
     static const char hex[] = "726573742f"; /* EXECUTION_CLIENT */
-    json_auto_t *origin = parse(record->origin);
+    json_auto_t *origin = json_tree_of(record->origin);
     const char *front = json_string_value(json_object_get(origin, "front"));
     const char *client = json_string_value(
         json_array_get(json_object_get(origin, "identities"), 0));
@@ -112,9 +107,9 @@ static void on_request(executions_t *self, const journal_reader_t *reader,
 {
     if (strcmp(record->type, "execute_request") != 0 || !is_ours(record))
         return;
-    json_auto_t *header = parse(record->header);
-    json_auto_t *content = parse(record->content);
-    json_auto_t *metadata = parse(record->metadata);
+    json_auto_t *header = json_tree_of(record->header);
+    json_auto_t *content = json_tree_of(record->content);
+    json_auto_t *metadata = json_tree_of(record->metadata);
     const char *id = json_string_value(json_object_get(header, "msg_id"));
     const char *code = json_string_value(json_object_get(content, "code"));
     if (!id || strlen(id) >= EXECUTION_ID_SIZE)
@@ -145,8 +140,8 @@ static execution_t *open_run(const executions_t *self, uint64_t number)
 
 static void ask(execution_t *run, const journal_record_t *record)
 {
-    json_t *header = parse(record->header);
-    json_t *content = parse(record->content);
+    json_t *header = json_tree_of(record->header);
+    json_t *content = json_tree_of(record->content);
 
     if (run->answered_seq >= record->seq) {
         json_decref(header);
@@ -163,7 +158,7 @@ static void ask(execution_t *run, const journal_record_t *record)
 static void note_cell(executions_t *self, const journal_reader_t *reader,
                       const journal_record_t *record)
 {
-    json_auto_t *content = parse(record->content);
+    json_auto_t *content = json_tree_of(record->content);
     json_int_t count =
         json_integer_value(json_object_get(content, "execution_count"));
 

@@ -3,12 +3,9 @@
 #include "gateway/http/core/model.h"
 
 #include "gateway/http/rpc/files_client.h"
-
-#include <sodium.h>
+#include "protocol/piece_digest.h"
 
 #include <string.h>
-
-#define DIGEST_SIZE 32 /* BLAKE2b */
 
 struct upload {
     http_t *http;   /* borrowed */
@@ -65,12 +62,10 @@ void upload_give(upload_t *self, void *owner, upload_fn *fn)
 
 void upload_write(upload_t *self, buffer_t *piece)
 {
-    uint8_t sum[DIGEST_SIZE];
-    char text[2 * DIGEST_SIZE + 1];
+    char text[PIECE_DIGEST_SIZE];
     uint64_t offset = self->size;
 
-    crypto_generichash(sum, sizeof sum, piece->data, piece->size, NULL, 0);
-    sodium_bin2hex(text, sizeof text, sum, sizeof sum);
+    piece_digest(buffer_bytes(piece), text);
     self->size += piece->size;
     files_client_ask_for(self->http, self, "files_write_request",
                          json_pack("{s:s,s:I,s:s}", "transfer", self->transfer,

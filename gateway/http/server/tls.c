@@ -6,6 +6,7 @@
 #include "gateway/http/server/tls.h"
 
 #include "base/buffer.h"
+#include "gateway/config/tls_password.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -47,16 +48,6 @@ void tls_destroy(tls_t **self_p)
     *self_p = NULL;
 }
 
-/* Refuses a password: there is no terminal to ask for it. */
-static int no_password(char *text, int size, int is_new, void *arg)
-{
-    (void) text;
-    (void) size;
-    (void) is_new;
-    (void) arg;
-    return -1;
-}
-
 static int refuse(const char *path, const char *why, fault_t *fault)
 {
     ERR_clear_error();
@@ -70,11 +61,12 @@ static int read_certificates(tls_t *self, const char *path, fault_t *fault)
 
     if (!file)
         return refuse(path, strerror(errno), fault);
-    self->certificate = PEM_read_X509_AUX(file, NULL, no_password, NULL);
+    self->certificate =
+        PEM_read_X509_AUX(file, NULL, tls_password_refuse, NULL);
     if (!self->certificate)
         return refuse(path, "it has no certificate in PEM", fault);
     self->chain = sk_X509_new_null();
-    while ((next = PEM_read_X509(file, NULL, no_password, NULL)))
+    while ((next = PEM_read_X509(file, NULL, tls_password_refuse, NULL)))
         if (!self->chain || !sk_X509_push(self->chain, next)) {
             X509_free(next);
             return refuse(path, "OpenSSL cannot keep its chain", fault);
@@ -89,7 +81,7 @@ static int read_key(tls_t *self, const char *path, fault_t *fault)
 
     if (!file)
         return refuse(path, strerror(errno), fault);
-    self->key = PEM_read_PrivateKey(file, NULL, no_password, NULL);
+    self->key = PEM_read_PrivateKey(file, NULL, tls_password_refuse, NULL);
     return self->key
                ? 0
                : refuse(path, "it has no private key in PEM without a password",

@@ -183,19 +183,11 @@ static void make_token(exchange_t *exchange)
     sodium_memzero(token, strlen(token));
 }
 
-/* Refuses a plain request. */
-static void refuse_plain(exchange_t *exchange)
-{
-    exchange_fail(exchange, 400,
-                  "Can \"Upgrade\" only to \"WebSocket\": this path is for "
-                  "WebSockets alone");
-}
-
 const route_t window_routes[] = {
     {METHOD_GET, "/", SCOPE_NONE, welcome},
     {METHOD_GET, "/hearth/window", SCOPE_NONE, show_page},
     {METHOD_GET, "/hearth/window/{}", SCOPE_NONE, show_file},
     {METHOD_POST, "/hearth/window", SCOPE_NONE, make_token},
-    {METHOD_GET, FEED_PATH, SCOPE_OBSERVE, refuse_plain},
+    {METHOD_GET, FEED_PATH, SCOPE_OBSERVE, exchange_refuse_plain},
     {0},
 };

@@ -5,15 +5,6 @@
 #include "gateway/registry/launch/launch_users.h"
 #include "kernels/python_process.h"
 
-json_t *download_job_list(char *const *texts_or_null)
-{
-    json_t *list = json_array();
-
-    for (; texts_or_null && *texts_or_null; texts_or_null++)
-        json_array_append_new(list, json_string(*texts_or_null));
-    return list;
-}
-
 void download_job_add_own(json_t *job, const char *section, json_t *own_or_null)
 {
     json_object_update_new(
@@ -49,8 +40,8 @@ json_t *download_job_new(const registry_parts_t *parts,
     const download_users_t users = launch_users_of_downloads(parts->users);
     json_t *job = json_pack(
         "{s:s,s:s,s:s,s:o,s:o,s:I,s:I}", "order", operation, "work", work,
-        "profile", profile->name, "accept", download_job_list(profile->accept),
-        "without", download_job_list(profile->without), "uid",
+        "profile", profile->name, "accept", json_text_list(profile->accept),
+        "without", json_text_list(profile->without), "uid",
         (json_int_t) users.sandbox_uid, "gid", (json_int_t) users.sandbox_gid);
 
     if (users.has_own)

@@ -18,9 +18,6 @@ json_t *download_job_new(const registry_parts_t *parts,
  * `own_deny`, and `own_texts` with its numbers and switches as texts. */
 void download_job_add_own(json_t *job, const char *section,
                           json_t *own_or_null);
-/* Returns a JSON array of the texts, which end with NULL; the caller owns it.
- * NULL has none. */
-json_t *download_job_list(char *const *texts_or_null);
 /* Returns the member's text, lent; "" if it is no text or has a NUL. */
 const char *download_job_text(const json_t *object, const char *key);
 /* Returns the request that a call of code makes, lent: its arguments, and in a

@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/url_plain.h"
+#include "gateway/config/json_text.h"
 #include "gateway/config/state_files.h"
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/core/management_socket.h"
@@ -221,9 +222,9 @@ static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
                        kind->thing, "path", path, "tag",
                        download_job_text(content, "tag"), "url",
                        download_job_text(content, "url"), "allow",
-                       download_job_list(fetch->allow), "deny",
-                       download_job_list(fetch->deny), "private",
-                       download_job_list(fetch->networks), "max_bytes",
+                       json_text_list(fetch->allow), "deny",
+                       json_text_list(fetch->deny), "private",
+                       json_text_list(fetch->networks), "max_bytes",
                        (json_int_t) fetch->max_bytes, "cache_bytes",
                        (json_int_t) cache_bytes(options), "ca_file",
                        ca_file ? ca_file : ""));

@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "gateway/audit/audit.h"
+#include "gateway/config/json_text.h"
 #include "gateway/config/packages_credentials.h"
 #include "gateway/config/packages_place.h"
 #include "gateway/config/state_files.h"
@@ -182,9 +183,9 @@ json_t *packages_jobs_describe(const registry_parts_t *parts,
         job,
         json_pack("{s:o,s:s,s:o,s:o,s:o,s:I,s:I,s:I,s:s}", "names",
                   names ? json_deep_copy(names) : json_array(), "index",
-                  packages->index, "hosts", download_job_list(packages->hosts),
-                  "allow", download_job_list(packages->allow), "deny",
-                  download_job_list(packages->deny), "cooldown",
+                  packages->index, "hosts", json_text_list(packages->hosts),
+                  "allow", json_text_list(packages->allow), "deny",
+                  json_text_list(packages->deny), "cooldown",
                   (json_int_t) (packages->cooldown_ms / 1000), "max_bytes",
                   (json_int_t) packages->max_bytes, "max_files",
                   (json_int_t) packages->max_files, "uv", uv ? uv : ""));

@@ -5,6 +5,7 @@
 #include "gateway/registry/downloads/preinstall.h"
 
 #include "base/buffer.h"
+#include "gateway/config/json_text.h"
 #include "gateway/registry/core/session_table.h"
 #include "gateway/registry/downloads/download_job.h"
 #include "gateway/registry/downloads/download_lane.h"
@@ -114,7 +115,7 @@ static json_t *describe(const preinstall_t *self, const profile_t *profile,
 {
     json_auto_t *content =
         json_pack("{s:s,s:o}", "order", "profile", "names",
-                  download_job_list(profile->packages.preinstall));
+                  json_text_list(profile->packages.preinstall));
     json_auto_t *error = NULL;
     cleanup_free char *folder = NULL;
     json_t *job;

@@ -317,6 +317,15 @@ static void removes_a_tree_deeper_than_a_path(void **state)
     assert_int_equal(access(top, F_OK), -1);
 }
 
+static void names_the_last_part_of_a_path(void **state)
+{
+    (void) state;
+    assert_string_equal(path_name("/a/b"), "b");
+    assert_string_equal(path_name("a"), "a");
+    assert_string_equal(path_name("a/"), "");
+    assert_string_equal(path_name(""), "");
+}
+
 int main(void)
 {
     /* A test writes to a closed socket. */
@@ -328,6 +337,7 @@ int main(void)
         cmocka_unit_test(refuses_a_file_that_is_too_large),
         cmocka_unit_test(names_the_file_that_is_missing),
         cmocka_unit_test(makes_all_folders_of_a_path),
+        cmocka_unit_test(names_the_last_part_of_a_path),
         cmocka_unit_test(passes_descriptors),
         cmocka_unit_test(keeps_no_descriptor_of_too_many),
         cmocka_unit_test(listens_and_connects),
