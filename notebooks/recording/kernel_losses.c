@@ -3,13 +3,16 @@
 #include "notebooks/recording/kernel_losses.h"
 
 #include "base/buffer.h"
+#include "base/json_plain.h"
+#include "base/string_list.h"
 #include "notebooks/formats/output_list.h"
 #include "notebooks/json/tree.h"
 #include "protocol/jspan.h"
 
 #include <string.h>
 
-#define NAME_COST 64 /* bytes of memory beside the letters of a name */
+#define NAME_COST        64 /* bytes of memory beside the letters of a name */
+#define COUNT_DIGITS_MAX 18 /* of a cell; they fit into 64 bits */
 
 void kernel_loss_clear(kernel_loss_t *self)
 {
@@ -23,11 +26,6 @@ void kernel_losses_clear(kernel_losses_t *self)
     kernel_loss_clear(&self->loss);
     json_decref(self->names);
     *self = (kernel_losses_t){0};
-}
-
-static json_t *parse(bytes_t part)
-{
-    return part.size ? json_tree_load(part.bytes, part.size, NULL) : NULL;
 }
 
 /* Returns a part without a tree of it, lent; ABSENT if it is no JSON. */
@@ -94,13 +92,6 @@ bool kernel_losses_has(const kernel_losses_t *self, const char *name)
     return json_object_get(self->names, name) != NULL;
 }
 
-static int compare_text(const void *left, const void *right)
-{
-    const char *const *a = left, *const *b = right;
-
-    return strcmp(*a, *b);
-}
-
 /* --- The records --- */
 
 static json_t *sorted_names(json_t *names)
@@ -112,7 +103,7 @@ static json_t *sorted_names(json_t *names)
     json_t *value;
 
     json_object_foreach(names, name, value) keys[i++] = name;
-    qsort(keys, count, sizeof *keys, compare_text);
+    qsort(keys, count, sizeof *keys, string_list_compare);
     for (i = 0; i < count; i++)
         json_array_append_new(list, json_string(keys[i]));
     return list;
@@ -178,7 +169,7 @@ static void on_end(kernel_losses_t *self, const journal_record_t *record)
 
     if (!self->was_ready)
         return;
-    content = parse(record->content);
+    content = json_tree_of(record->content);
     loss =
         kernel_losses_foresee(self, record->wall_us,
                               text_member(content, "detail"), self->is_in_cell);
@@ -213,7 +204,7 @@ static json_t *names_not_back(const kernel_losses_t *self,
  * its report is short. */
 static void on_revived(kernel_losses_t *self, const journal_record_t *record)
 {
-    json_auto_t *content = parse(record->content);
+    json_auto_t *content = json_tree_of(record->content);
     json_t *missing =
         json_object_get(json_object_get(content, "variables"), "missing");
     bool was_reviving = self->is_reviving;
@@ -261,7 +252,8 @@ static void on_reply(kernel_losses_t *self, const journal_record_t *record)
     if (record->kernel_seq
         || (own.kind != JSPAN_ABSENT
             && jspan_is(jspan_member(own, "lost"), JSPAN_ABSENT))) {
-        json_auto_t *tree = parse((bytes_t){difference.text, difference.size});
+        json_auto_t *tree =
+            json_tree_of((bytes_t){difference.text, difference.size});
         apply(self, tree);
         self->is_in_cell = false;
         return;
@@ -271,12 +263,36 @@ static void on_reply(kernel_losses_t *self, const journal_record_t *record)
         jspan_member(check(record->content), "ename"), "KernelDied");
 }
 
+/* Reads the number of a cell where a session writes it: as the last member,
+ * after the code, which may be long and is not looked at. Valid JSON can have
+ * nothing else there. Returns false if the content has another form. */
+static bool read_last_count(bytes_t content, int64_t *ret_count)
+{
+    static const char key[] = "\"execution_count\":";
+    const size_t key_size = sizeof key - 1;
+    const char *text = content.bytes;
+    size_t end = content.size ? content.size - 1 : 0, at = end;
+    int64_t count = 0;
+
+    while (at > 0 && json_is_digit(text[at - 1]))
+        at--;
+    if (at == end || end - at > COUNT_DIGITS_MAX || text[end] != '}'
+        || at <= key_size || memcmp(text + at - key_size, key, key_size) != 0
+        || !strchr(",{", text[at - key_size - 1]))
+        return false;
+    for (; at < end; at++)
+        count = count * 10 + (text[at] - '0');
+    *ret_count = count;
+    return true;
+}
+
 static void on_input(kernel_losses_t *self, const journal_record_t *record)
 {
     int64_t count = 0;
 
-    (void) jspan_to_integer(
-        jspan_member(check(record->content), "execution_count"), &count);
+    if (!read_last_count(record->content, &count))
+        (void) jspan_to_integer(
+            jspan_member(check(record->content), "execution_count"), &count);
     self->cell = count;
 }
 
@@ -284,7 +300,7 @@ static void on_input(kernel_losses_t *self, const journal_record_t *record)
  * has come back by then: nothing, if the revival runs no cell again. */
 static void on_request(kernel_losses_t *self, const journal_record_t *record)
 {
-    json_auto_t *metadata = parse(record->metadata);
+    json_auto_t *metadata = json_tree_of(record->metadata);
 
     if (json_is_true(
             json_object_get(json_object_get(metadata, "hearth"), "revival")))

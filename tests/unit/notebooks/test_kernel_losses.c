@@ -188,6 +188,37 @@ static void names_the_cell_in_which_the_kernel_died(void **state)
                         "memory limit 512M reached, in cell 6");
 }
 
+/* The code before it may have megabytes. */
+static void finds_the_number_of_a_cell_without_reading_its_code(void **state)
+{
+    static const struct {
+        const char *content, *cause;
+    } rows[] = {
+        {"{\"code\":!,\"execution_count\":7}", "x, in cell 7"},
+        {"{\"code\":\"\",\"execution_count\":7}", "x, in cell 7"},
+        {"{\"execution_count\": 8, \"code\": \"\"}", "x, in cell 8"},
+        {"{\"execution_count\":9 }", "x, in cell 9"},
+        {"{\"x\\\"execution_count\":7}", "x"},
+        {"{\"execution_count\":\"7\"}", "x"},
+        {"{\"execution_count\":9999999999999999999}", "x"},
+        {"\"execution_count\":7}", "x"},
+        {"7}", "x"},
+        {"}", "x"},
+        {"", "x"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cleanup_kernel_losses kernel_losses_t losses = {0};
+        kernel_loss_t loss;
+
+        add(&losses, JOURNAL_EVENT, "execute_input", "{}", rows[i].content);
+        loss = kernel_losses_foresee(&losses, 1, "x", true);
+        assert_string_equal(loss.cause, rows[i].cause);
+        kernel_loss_clear(&loss);
+    }
+}
+
 static void does_not_name_variables_restored_by_a_revival(void **state)
 {
     cleanup_kernel_losses kernel_losses_t losses = {0};
@@ -323,6 +354,8 @@ int main(void)
         cmocka_unit_test_setup(names_an_end_that_is_not_recorded_yet, begin),
         cmocka_unit_test_setup(bounds_the_memory_of_names, begin),
         cmocka_unit_test_setup(names_the_cell_in_which_the_kernel_died, begin),
+        cmocka_unit_test_setup(
+            finds_the_number_of_a_cell_without_reading_its_code, begin),
         cmocka_unit_test_setup(does_not_name_variables_restored_by_a_revival,
                                begin),
         cmocka_unit_test_setup(reports_a_revival_that_runs_no_cell, begin),
