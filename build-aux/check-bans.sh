@@ -105,13 +105,31 @@ function count_members(line,    i, c)
         }
     }
 }
-FNR == 1 { comment = depth = level = 0 }
+# Counts the lines of a function of the product, from its head in column 0 to
+# its last brace.
+function count_lines(line)
+{
+    if (line ~ /^}/ && body && FNR - body >= 62)
+        complain("a function of " FNR - body + 1 " lines: no more than 62, " \
+            "split it")
+    if (line ~ /^[{]/)
+        body = head
+    else if (line ~ /^}/)
+        body = 0
+    if (line ~ /^([}#]|$)|;[ \t]*$/)
+        head = 0
+    else if (!head && line ~ /^[[:alpha:]_]/)
+        head = FNR
+}
+FNR == 1 { comment = depth = level = head = body = 0 }
 {
     line = code($0)
     # A system call has a number and six arguments.
     if (FILENAME != "sandbox/init/bare.h")
         count_parameters(line)
     count_members(line)
+    if (FILENAME ~ product)
+        count_lines(line)
     for (i = 1; i <= bans; i++)
         if (FILENAME ~ place[i] && FILENAME !~ spared[i] &&
             line ~ pattern[i] && line !~ /__attribute__/)

@@ -137,66 +137,102 @@ static json_t *on_reload(void *arg)
     return reload_run(arg);
 }
 
+/* The parts of a gateway. All owned. */
+typedef struct {
+    int lock_fd;             /* of the state folder, or -1 */
+    int signal_fd;           /* from which signals are read, or -1 */
+    memory_budget_t *memory; /* of messages on their way */
+    audit_t *audit;          /* NULL: there is no log */
+    gate_t *gate;            /* before the TCP ports */
+    discovery_t *discovery;  /* NULL: it is off */
+    registry_t *registry;    /* the sessions */
+    zactor_t *http;          /* NULL: it is off */
+} parts_t;
+
+static void parts_clear(parts_t *self)
+{
+    registry_destroy(&self->registry);
+    discovery_destroy(&self->discovery);
+    gate_destroy(&self->gate);
+    audit_destroy(&self->audit);
+    memory_budget_destroy(&self->memory);
+    cleanup_fd_p(&self->signal_fd);
+    cleanup_fd_p(&self->lock_fd);
+}
+#define cleanup_parts CLEANUP(parts_clear)
+
+static int start(parts_t *self, options_t *options, const char *package,
+                 fault_t *fault)
+{
+    int64_t begun_us = clock_wall_us();
+    int r;
+
+    self->memory = memory_budget_new(options->memory.messages);
+    if ((r = seed_load(options, fault)) < 0
+        || (r = prepare(options, package, &self->lock_fd, &self->signal_fd,
+                        &self->discovery, fault))
+               < 0)
+        return r;
+    if (options->audit.files
+        && (r = audit_new(options->state_dir, options->audit.file_bytes,
+                          options->audit.files, &self->audit, fault))
+               < 0)
+        return r;
+    if ((r = gate_new(self->memory, &self->gate, fault)) < 0
+        || (r = registry_new(options, package, self->memory, self->discovery,
+                             &self->registry, fault))
+               < 0)
+        return r;
+    return options->http.enabled ? http_new(options, self->memory, begun_us,
+                                            self->discovery, &self->http, fault)
+                                 : 0;
+}
+
+/* Ends what runs. HTTP goes after the sessions have said all: its clients get
+ * it before they go. */
+static void stop(parts_t *self)
+{
+    zactor_destroy(&self->http);
+    discovery_withdraw(self->discovery);
+    if (!registry_end(self->registry)) {
+        /* A return would wait for its sockets, and so for that thread. */
+        gate_destroy(&self->gate);
+        audit_destroy(&self->audit);
+        _exit(GATEWAY_EXIT_FAILED);
+    }
+    registry_destroy(&self->registry);
+    gate_destroy(&self->gate);
+    audit_destroy(&self->audit);
+    /* Waits until libzmq has written what sockets still hold (their linger). */
+    zsys_shutdown();
+}
+
 int serve_main(options_t *options, config_report_t *report)
 {
-    cleanup_fd int lock_fd = -1, signal_fd = -1;
     cleanup_free char *package = default_paths_python_dir();
     cleanup_service_notify service_notify_t *manager = service_notify_new();
     cleanup_reload reload_t *reload = NULL;
-    cleanup_memory_budget memory_budget_t *memory = NULL;
-    registry_t *registry = NULL;
-    cleanup_audit audit_t *audit = NULL;
-    cleanup_gate gate_t *gate = NULL;
-    cleanup_discovery discovery_t *discovery = NULL;
-    zactor_t *http = NULL;
-    int64_t begun_us = clock_wall_us();
+    cleanup_parts parts_t parts = {.lock_fd = -1, .signal_fd = -1};
     fault_t fault;
     int r;
 
     log_set_level((log_level_t) options->log_level);
     if (!is_acceptable(options, report))
         return GATEWAY_EXIT_ENVIRONMENT;
-    memory = memory_budget_new(options->memory.messages);
-    r = seed_load(options, &fault);
-    if (r == 0)
-        r = prepare(options, package, &lock_fd, &signal_fd, &discovery, &fault);
-    if (r == 0 && options->audit.files)
-        r = audit_new(options->state_dir, options->audit.file_bytes,
-                      options->audit.files, &audit, &fault);
-    if (r == 0)
-        r = gate_new(memory, &gate, &fault);
-    if (r == 0)
-        r = registry_new(options, package, memory, discovery, &registry,
-                         &fault);
-    if (r == 0 && options->http.enabled)
-        r = http_new(options, memory, begun_us, discovery, &http, &fault);
+    r = start(&parts, options, package, &fault);
     if (r < 0) {
         log_error("hearth serve: %s", fault.text);
-        registry_destroy(&registry);
         return r == -EWOULDBLOCK ? GATEWAY_EXIT_FAILED
                                  : GATEWAY_EXIT_ENVIRONMENT;
     }
     log_notice("gateway runs pid=%d runtime_dir=%s state_dir=%s",
                (int) getpid(), options->runtime_dir, options->state_dir);
-    reload = reload_new(options, manager, http);
-    registry_on_reload(registry, on_reload, reload);
+    reload = reload_new(options, manager, parts.http);
+    registry_on_reload(parts.registry, on_reload, reload);
     service_notify_ready(manager, "running");
-    registry_run(registry, signal_fd);
+    registry_run(parts.registry, parts.signal_fd);
     service_notify_stopping(manager);
-    /* After the sessions have said all: its clients get it before they go. */
-    zactor_destroy(&http);
-    discovery_withdraw(discovery);
-    if (!registry_end(registry)) {
-        /* A return would wait for its sockets, and so for that thread. */
-        gate_destroy(&gate);
-        audit_destroy(&audit);
-        _exit(GATEWAY_EXIT_FAILED);
-    }
-    registry_destroy(&registry);
-    gate_destroy(&gate);
-    audit_destroy(&audit);
-    /* Waits until libzmq has written what sockets still hold (their linger). */
-    zsys_shutdown();
+    stop(&parts);
     log_notice("gateway has stopped");
     return GATEWAY_EXIT_OK;
 }

@@ -124,3 +124,30 @@ def test_30_members_are_not(tmp_path, text):
 def test_a_struct_is_named_with_its_end(tmp_path):
     text = complaints(tmp_path, "struct s {\n" + members(32) + "};\n")
     assert text.startswith("base/a.c:34: a struct of 32 members")
+
+
+def function(lines, head="static int f(int a)\n"):
+    """Returns a function of that length, its head and braces included."""
+    body = lines - head.count("\n") - 2
+    return f"/* Not its head. */\n{head}{{\n" + "    g();\n" * body + "}\n"
+
+
+@pytest.mark.parametrize(
+    "head", ["int f(int a)\n", "static int\nf(int a,\n  int b)\n"]
+)
+def test_a_function_has_at_most_62_lines(tmp_path, head):
+    text = function(3, head) + "\n" + function(63, head)
+    assert "a function of 63 lines" in complaints(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        function(62),
+        function(40) + "\n" + function(40),
+        "static const int a[] = {\n" + "    1,\n" * 100 + "};\n",
+        "struct s;\n\n" + function(62, "int f(int a,\n      int b)\n"),
+    ],
+)
+def test_other_lines_are_not_counted(tmp_path, text):
+    assert "a function of" not in complaints(tmp_path, text)
