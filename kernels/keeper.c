@@ -34,12 +34,17 @@
 #define FLUSH_MS  1000  /* for output that others than descendants hold open */
 #define READ_SIZE KEEPER_PIECE_MAX
 
+typedef enum {
+    PHASE_WAITING, /* START has not come */
+    PHASE_RUNNING,
+    PHASE_EXITED, /* the process itself; its descendants may live */
+    PHASE_OVER,   /* no descendant is left */
+} phase_t;
+
 typedef struct {
     int gateway;   /* owned; -1 if no gateway is connected */
     int signal_fd; /* owned; readable when a child has ended */
-    bool is_started;
-    bool has_exited;  /* the process itself; its descendants may live */
-    bool is_over;     /* no descendant is left */
+    phase_t phase;
     bool is_end_sent; /* ENDED was sent on this connection */
     bool input_ends;  /* after what waits */
     keeper_child_t child;
@@ -115,8 +120,8 @@ static bool owes_end(const keeper_t *self)
 {
     output_piece_t piece;
 
-    return self->has_exited && self->is_over && is_flushed(self)
-           && !self->is_end_sent && !output_ring_next(self->ring, &piece);
+    return self->phase == PHASE_OVER && is_flushed(self) && !self->is_end_sent
+           && !output_ring_next(self->ring, &piece);
 }
 
 static void emit_end(keeper_t *self)
@@ -143,7 +148,7 @@ static void stop(keeper_t *self, keeper_cause_t cause, int64_t grace_ms)
 
     if (self->kill_at && self->kill_at <= at)
         return;
-    if (self->cause == KEEPER_BY_ITSELF && !self->has_exited)
+    if (self->cause == KEEPER_BY_ITSELF && self->phase < PHASE_EXITED)
         self->cause = cause;
     self->limit_at = 0;
     self->kill_at = at;
@@ -156,12 +161,12 @@ static void start(keeper_t *self, const keeper_message_t *message)
     int code = 0;
     keeper_end_t end = keeper_child_start(&self->child, message, &code);
 
-    self->is_started = true;
+    self->phase = PHASE_RUNNING;
     self->limit_at = 0;
     if (end != KEEPER_EXITED) {
         self->end =
             (keeper_message_t){KEEPER_ENDED, {end, (uint64_t) code}, {0}};
-        self->has_exited = true;
+        self->phase = PHASE_EXITED;
         keeper_child_close(&self->child);
         return;
     }
@@ -183,7 +188,7 @@ static void on_exit_of_child(keeper_t *self, int status)
 {
     bool is_signalled = WIFSIGNALED(status);
 
-    self->has_exited = true;
+    self->phase = PHASE_EXITED;
     self->end = (keeper_message_t){
         KEEPER_ENDED,
         {is_signalled ? KEEPER_SIGNALLED : KEEPER_EXITED,
@@ -200,11 +205,11 @@ static void reap(keeper_t *self)
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-        if (pid == self->child.pid && !self->has_exited)
+        if (pid == self->child.pid && self->phase < PHASE_EXITED)
             on_exit_of_child(self, status);
-    if (pid == 0 || errno != ECHILD || self->is_over || !self->has_exited)
+    if (pid == 0 || errno != ECHILD || self->phase != PHASE_EXITED)
         return;
-    self->is_over = true;
+    self->phase = PHASE_OVER;
     getrusage(RUSAGE_CHILDREN, &used);
     self->end.numbers[3] = used_ms(&used);
 }
@@ -269,7 +274,7 @@ static void on_message(keeper_t *self, const keeper_message_t *message)
         output_ring_taken(self->ring, numbers[0]);
     else if (message->kind == KEEPER_DISMISS)
         _exit(0);
-    else if (message->kind == KEEPER_START && !self->is_started)
+    else if (message->kind == KEEPER_START && self->phase == PHASE_WAITING)
         start(self, message);
     else if (message->kind == KEEPER_INPUT)
         on_input(self, message->data);
@@ -278,7 +283,7 @@ static void on_message(keeper_t *self, const keeper_message_t *message)
         write_input(self);
     } else if (message->kind == KEEPER_SIGNAL && numbers[0] == SIGKILL)
         stop(self, KEEPER_BY_ITSELF, 0);
-    else if (message->kind == KEEPER_SIGNAL && !self->has_exited)
+    else if (message->kind == KEEPER_SIGNAL && self->phase < PHASE_EXITED)
         keeper_child_signal(&self->child, (int) numbers[0]);
     else if (message->kind == KEEPER_RESIZE)
         keeper_child_resize(&self->child, (unsigned) numbers[0],
@@ -319,11 +324,12 @@ static void on_listener(keeper_t *self)
     drop_gateway(self);
     self->gateway = fd;
     output_ring_rewind(self->ring);
-    emit(self, &(keeper_message_t){
-                   KEEPER_HELLO,
-                   {KEEPER_VERSION, output_ring_taken_offset(self->ring),
-                    self->is_started, output_ring_taken_second(self->ring)},
-                   {0}});
+    tell(self, &(keeper_message_t){KEEPER_HELLO,
+                                   {KEEPER_VERSION,
+                                    output_ring_taken_offset(self->ring),
+                                    self->phase != PHASE_WAITING,
+                                    output_ring_taken_second(self->ring)},
+                                   {0}});
     if (self->child.pid)
         emit(self, &(keeper_message_t){
                        KEEPER_STARTED, {(uint64_t) self->child.pid}, {0}});
@@ -349,22 +355,23 @@ static void look_at_clock(keeper_t *self)
 {
     int64_t now = clock_monotonic_ms();
 
-    if (!self->is_started && now >= self->limit_at)
+    if (self->phase == PHASE_WAITING && now >= self->limit_at)
         _exit(0); /* the gateway has ended meanwhile */
-    if (self->is_started && self->limit_at && now >= self->limit_at)
+    if (self->phase != PHASE_WAITING && self->limit_at && now >= self->limit_at)
         stop(self, KEEPER_BY_LIMIT, GRACE_MS);
-    if (self->kill_at && !self->is_over && now >= self->kill_at) {
+    if (self->kill_at && self->phase != PHASE_OVER && now >= self->kill_at) {
         keeper_child_kill_all();
         self->kill_at = now + AGAIN_MS;
         reap(self);
     }
-    if (self->is_over && !is_flushed(self))
+    if (self->phase == PHASE_OVER && !is_flushed(self))
         flush(self, now);
 }
 
 static int patience(const keeper_t *self)
 {
-    const int64_t times[] = {self->limit_at, self->is_over ? 0 : self->kill_at,
+    const int64_t times[] = {self->limit_at,
+                             self->phase == PHASE_OVER ? 0 : self->kill_at,
                              is_flushed(self) ? 0 : self->flush_at};
     int64_t least = -1, now = clock_monotonic_ms();
 
@@ -420,7 +427,7 @@ static void turn(keeper_t *self)
         on_gateway(self);
     if (watches[WATCH_LISTENER].revents)
         on_listener(self);
-    if (self->has_exited)
+    if (self->phase >= PHASE_EXITED)
         reap(self);
     look_at_clock(self);
     if (self->input_reported != self->input_taken)

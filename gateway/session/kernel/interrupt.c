@@ -11,10 +11,19 @@ typedef enum {
     STEP_KILL,
 } step_t;
 
+/* The fate of the signals. */
+typedef enum {
+    SIGNAL_SENT,   /* that is not known */
+    SIGNAL_MISSED, /* the last one met no code: another one is due */
+    SIGNAL_TAKEN,  /* Python code has got one */
+    SIGNAL_ENDED,  /* the cell's own code has ended; the grace was extended */
+} fate_t;
+
 struct interrupt {
     int64_t grace_ms;
     bool reports; /* the kernel sends STRUCK */
     step_t step;
+    fate_t fate;
     uint64_t mark;     /* not returned yet; 0: none */
     uint64_t received; /* bytes of the link at the last check */
     int64_t since;     /* monotonic ms; of the first signal */
@@ -22,9 +31,6 @@ struct interrupt {
     int64_t asked;     /* monotonic ms; when the client began to wait */
     bool awaits_mark;  /* the mark of the next signal is not known yet */
     bool is_deaf;      /* STRUCK cannot arrive, because there is no link */
-    bool is_struck;    /* Python code has got a signal */
-    bool is_missed;    /* a signal met no code: another one is due */
-    bool has_yielded;  /* the grace was extended */
     bool kills;        /* the last step is permitted */
     bool is_patient;   /* that request waits until the end */
     uint64_t token;    /* of the request that waits for the outcome; 0: none */
@@ -60,7 +66,7 @@ static interrupt_verdict_t act(const interrupt_t *self,
 
     if (wait_ms > INTERRUPT_ANSWER_MS)
         wait_ms = INTERRUPT_ANSWER_MS;
-    if (self->is_missed && wait_ms > INTERRUPT_RETRY_MS)
+    if (self->fate == SIGNAL_MISSED && wait_ms > INTERRUPT_RETRY_MS)
         wait_ms = INTERRUPT_RETRY_MS;
     return (interrupt_verdict_t){action, wait_ms > 0 ? wait_ms : 1};
 }
@@ -83,7 +89,7 @@ static interrupt_verdict_t begin_step(interrupt_t *self, step_t step,
 {
     self->step = step;
     self->awaits_mark = true;
-    self->is_missed = false;
+    self->fate = SIGNAL_SENT;
     return begin_grace(self, INTERRUPT_SIGNAL, now);
 }
 
@@ -107,7 +113,7 @@ interrupt_verdict_t interrupt_start_for_limit(interrupt_t *self,
     if (self->step == STEP_NONE)
         return interrupt_start(self, true, now);
     self->kills = true;
-    return is_first && !self->has_yielded
+    return is_first && self->fate != SIGNAL_ENDED
                ? begin_grace(self, INTERRUPT_NOTHING, now)
                : act(self, INTERRUPT_NOTHING, now);
 }
@@ -128,7 +134,7 @@ interrupt_verdict_t interrupt_on_mark(interrupt_t *self, uint64_t number,
     if (self->step == STEP_NONE || number != self->mark)
         return nothing;
     self->mark = 0;
-    if (self->has_yielded)
+    if (self->fate == SIGNAL_ENDED)
         return nothing;
     self->asked = now;
     return begin_grace(self, INTERRUPT_NOTHING, now);
@@ -137,10 +143,9 @@ interrupt_verdict_t interrupt_on_mark(interrupt_t *self, uint64_t number,
 interrupt_verdict_t interrupt_on_strike(interrupt_t *self, bool is_taken,
                                         int64_t now)
 {
-    if (self->step == STEP_NONE || self->is_struck || self->has_yielded)
+    if (self->step == STEP_NONE || interrupt_is_handled(self))
         return nothing;
-    self->is_missed = !is_taken;
-    self->is_struck = is_taken;
+    self->fate = is_taken ? SIGNAL_TAKEN : SIGNAL_MISSED;
     return is_taken ? begin_grace(self, INTERRUPT_NOTHING, now)
                     : act(self, INTERRUPT_NOTHING, now);
 }
@@ -149,10 +154,9 @@ interrupt_verdict_t interrupt_on_yield(interrupt_t *self, int64_t now)
 {
     int64_t wait_ms = self->grace_ms;
 
-    if (self->step == STEP_NONE || self->has_yielded)
+    if (self->step == STEP_NONE || self->fate == SIGNAL_ENDED)
         return nothing;
-    self->has_yielded = true;
-    self->is_missed = false;
+    self->fate = SIGNAL_ENDED;
     if (wait_ms < INTERRUPT_YIELDED_MS)
         wait_ms = INTERRUPT_YIELDED_MS;
     self->due = now + wait_ms;
@@ -182,11 +186,11 @@ static interrupt_verdict_t take_step(interrupt_t *self, int64_t now)
 /* Decides within the grace. */
 static interrupt_verdict_t look(interrupt_t *self, int64_t now)
 {
-    if (self->is_missed) {
-        self->is_missed = false;
+    if (self->fate == SIGNAL_MISSED) {
+        self->fate = SIGNAL_SENT;
         return act(self, INTERRUPT_SIGNAL, now);
     }
-    if (self->has_yielded || now - self->asked < INTERRUPT_ANSWER_MS)
+    if (self->fate == SIGNAL_ENDED || now - self->asked < INTERRUPT_ANSWER_MS)
         return act(self, INTERRUPT_NOTHING, now);
     /* No verdict depends on what the kernel says from here on. */
     if (!self->kills && !interrupt_is_kept(self))
@@ -240,7 +244,7 @@ bool interrupt_is_on(const interrupt_t *self)
 
 bool interrupt_is_handled(const interrupt_t *self)
 {
-    return self->is_struck || self->has_yielded;
+    return self->fate >= SIGNAL_TAKEN;
 }
 
 bool interrupt_is_kept(const interrupt_t *self)

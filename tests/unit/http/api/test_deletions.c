@@ -87,7 +87,7 @@ static void report(const char *json)
     subscription_on_event(&http, &event);
 }
 
-/* Has the session report to its clients that it is gone. */
+/* Has the session report that it is gone. */
 static void report_end(void)
 {
     report("{\"state\":\"gone\",\"detail\":\"ended\",\"ended\":\"" ENDED "\"}");
