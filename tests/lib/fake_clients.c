@@ -1,6 +1,7 @@
 /* See fake_clients.h. */
 #include "tests/lib/fake_clients.h"
 
+#include "gateway/frontends/frontends.h"
 #include "protocol/jspan.h"
 #include "tests/lib/deeds.h"
 #include "tests/lib/session_fakes.h"

@@ -7,6 +7,7 @@
 #define HEARTH_TESTS_LIB_SESSION_FAKES_H
 
 #include "gateway/session/core/session.h"
+#include "gateway/session/lifecycle/messages.h"
 #include "tests/lib/deeds.h"
 #include "tests/lib/fake_clients.h"
 #include "tests/lib/fake_kernel.h"

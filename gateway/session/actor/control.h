@@ -3,6 +3,7 @@
 #define HEARTH_GATEWAY_SESSION_ACTOR_CONTROL_H
 
 #include "gateway/session/core/session.h"
+#include "gateway/session/lifecycle/messages.h"
 
 /* Does what the command asks; the command is taken. */
 void control_take(session_t *self, session_command_t **command_p);

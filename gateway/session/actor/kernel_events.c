@@ -12,7 +12,13 @@
 #include "gateway/session/core/imported.h"
 #include "gateway/session/core/replies.h"
 #include "gateway/session/core/stop.h"
+#include "gateway/session/kernel/interrupt.h"
 #include "gateway/session/kernel/kernel_permissions.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/kernel/stream_merge.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/output_limit.h"
+#include "gateway/session/requests/request_queue.h"
 #include "gateway/session/tools/host_tools.h"
 #include "gateway/session/tools/tool_events.h"
 

@@ -6,6 +6,11 @@
 #include "gateway/session/core/escalation.h"
 #include "gateway/session/core/replies.h"
 #include "gateway/session/core/stop.h"
+#include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/kernel/stream_merge.h"
+#include "gateway/session/limits/output_limit.h"
+#include "gateway/session/requests/request_queue.h"
 #include "protocol/jspan_write.h"
 
 void kernel_output_count(session_t *self, uint64_t seq, size_t bytes,

@@ -9,6 +9,9 @@
 #include "gateway/session/core/persist.h"
 #include "gateway/session/core/stop.h"
 #include "gateway/session/lifecycle/sandbox_check.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/resource_monitor.h"
+#include "gateway/session/requests/seed_runner.h"
 
 #include <errno.h>
 

@@ -3,15 +3,22 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/channels/channels.h"
+#include "gateway/frontends/frontends.h"
 #include "gateway/session/actor/dispatch.h"
 #include "gateway/session/core/announce.h"
+#include "gateway/session/core/audit_events.h"
 #include "gateway/session/core/flow_control.h"
 #include "gateway/session/core/holding.h"
 #include "gateway/session/core/local_replies.h"
 #include "gateway/session/core/replay.h"
 #include "gateway/session/core/replies.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/notify.h"
+#include "gateway/session/limits/held_memory.h"
 #include "gateway/session/processes/process_requests.h"
 #include "gateway/session/requests/error_reply.h"
+#include "gateway/session/requests/request_queue.h"
 #include "protocol/jspan_write.h"
 
 #include <inttypes.h>

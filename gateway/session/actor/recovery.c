@@ -3,10 +3,15 @@
 
 #include "base/log.h"
 #include "gateway/session/actor/dispatch.h"
+#include "gateway/session/core/loss_notice.h"
 #include "gateway/session/core/loss_report.h"
 #include "gateway/session/core/replies.h"
+#include "gateway/session/kernel/publisher.h"
 #include "gateway/session/processes/process_control.h"
 #include "gateway/session/processes/process_records.h"
+#include "gateway/session/requests/request_queue.h"
+#include "gateway/session/requests/revive.h"
+#include "gateway/session/requests/unlogged_replies.h"
 #include "gateway/session/tools/tool_recovery.h"
 
 #include <string.h>

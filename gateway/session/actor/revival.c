@@ -7,6 +7,9 @@
 #include "gateway/session/core/announce.h"
 #include "gateway/session/core/persist.h"
 #include "gateway/session/core/replies.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/requests/revive.h"
 
 #include <errno.h>
 #include <string.h>

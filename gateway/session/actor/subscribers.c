@@ -2,6 +2,8 @@
 #include "gateway/session/actor/subscribers.h"
 
 #include "base/log.h"
+#include "gateway/channels/channels.h"
+#include "gateway/frontends/frontends.h"
 #include "gateway/session/actor/dispatch.h"
 #include "gateway/session/actor/kernel_events.h"
 #include "gateway/session/actor/launch.h"
@@ -10,6 +12,8 @@
 #include "gateway/session/actor/termination.h"
 #include "gateway/session/core/flow_control.h"
 #include "gateway/session/core/persist.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/timers.h"
 
 #define HOLD_MS 5000 /* a taken-over session waits for its subscribers */
 

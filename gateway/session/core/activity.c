@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "gateway/session/core/persist.h"
 #include "gateway/session/lifecycle/deadlines.h"
+#include "gateway/session/lifecycle/timers.h"
 
 #define SAVE_US 1000000 /* the time on disk may be this much too early */
 

@@ -1,8 +1,14 @@
 /* See announce.h. */
 #include "gateway/session/core/announce.h"
 
+#include "gateway/frontends/frontends.h"
 #include "gateway/session/core/activity.h"
+#include "gateway/session/core/audit_events.h"
+#include "gateway/session/core/loss_notice.h"
 #include "gateway/session/core/session_info.h"
+#include "gateway/session/lifecycle/notify.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/resource_monitor.h"
 
 #include <jansson.h>
 

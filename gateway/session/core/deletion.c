@@ -3,6 +3,8 @@
 
 #include "gateway/config/state_files.h"
 #include "gateway/session/core/announce.h"
+#include "gateway/session/lifecycle/notify.h"
+#include "gateway/session/lifecycle/timers.h"
 
 #include <jansson.h>
 

@@ -4,6 +4,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "gateway/session/core/stop.h"
+#include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/lifecycle/notify.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/output_limit.h"
+#include "gateway/session/requests/request_queue.h"
 
 #include <jansson.h>
 

@@ -5,6 +5,7 @@
 #define HEARTH_GATEWAY_SESSION_CORE_ESCALATION_H
 
 #include "gateway/session/core/session.h"
+#include "gateway/session/kernel/interrupt.h"
 
 /* Interrupts the running cell; `kills` permits to end its kernel. */
 void escalation_begin(session_t *self, bool kills);

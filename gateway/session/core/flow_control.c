@@ -3,8 +3,15 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/channels/channels.h"
 #include "gateway/gate/port.h"
 #include "gateway/session/core/stop.h"
+#include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/backpressure.h"
+#include "gateway/session/limits/held_memory.h"
+#include "gateway/session/requests/request_queue.h"
 
 #include <inttypes.h>
 

@@ -2,6 +2,7 @@
 #include "gateway/session/core/holding.h"
 
 #include "gateway/session/core/shutdown.h"
+#include "gateway/session/lifecycle/holder.h"
 
 void holding_on_end(void *session)
 {

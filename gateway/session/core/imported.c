@@ -2,6 +2,11 @@
  * client of the older one without the kernel. */
 #include "gateway/session/core/imported.h"
 
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/notify.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/requests/request_queue.h"
+
 #define PATIENCE_MS 5000 /* for a kernel that has no cell, and is slow */
 
 /* Answers with `restart`, which is taken. */

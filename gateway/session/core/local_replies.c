@@ -5,7 +5,9 @@
 #include "gateway/session/core/escalation.h"
 #include "gateway/session/core/replies.h"
 #include "gateway/session/core/shutdown.h"
+#include "gateway/session/kernel/publisher.h"
 #include "gateway/session/requests/error_reply.h"
+#include "protocol/jspan.h"
 #include "protocol/jspan_write.h"
 
 #include <string.h>

@@ -6,6 +6,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/session/core/loss_notice.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/requests/request_queue.h"
 #include "notebooks/journal/head.h"
 #include "protocol/jspan_write.h"
 

@@ -4,7 +4,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "gateway/session/core/announce.h"
+#include "gateway/session/core/audit_events.h"
 #include "gateway/session/core/stop.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/notify.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/resource_monitor.h"
+#include "gateway/session/requests/request_queue.h"
 #include "protocol/jspan_write.h"
 #include "protocol/reply_metadata.h"
 

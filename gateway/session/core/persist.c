@@ -2,6 +2,9 @@
 #include "gateway/session/core/persist.h"
 
 #include "base/log.h"
+#include "gateway/channels/channels.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/timers.h"
 
 #define SAVE_MS 50 /* how long changes are gathered */
 

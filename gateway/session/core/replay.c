@@ -3,7 +3,9 @@
 
 #include "base/log.h"
 #include "gateway/session/core/replies.h"
+#include "gateway/session/kernel/publisher.h"
 #include "gateway/session/requests/error_reply.h"
+#include "gateway/session/requests/request_queue.h"
 #include "protocol/jspan.h"
 
 #include <string.h>

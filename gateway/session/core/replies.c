@@ -6,8 +6,14 @@
 #include "gateway/config/session_gone.h"
 #include "gateway/session/core/loss_report.h"
 #include "gateway/session/core/stop.h"
+#include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/kernel/publisher.h"
 #include "gateway/session/lifecycle/deadlines.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/output_limit.h"
 #include "gateway/session/requests/error_reply.h"
+#include "gateway/session/requests/request_queue.h"
+#include "gateway/session/requests/unlogged_replies.h"
 
 #define UNLOGGED_MS 500 /* between attempts to journal replies */
 

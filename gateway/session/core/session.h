@@ -1,36 +1,17 @@
 /* A session: its parts, each with its own header, and what its acting files
- * share. The parts decide; the acting files do what was decided. In the order
- * of Makemodule.am a file calls only files before its own. One thread owns all
- * of it. */
+ * share. The header of a part has to be included to call it. The parts decide;
+ * the acting files do what was decided. In the order of Makemodule.am a file
+ * calls only files before its own. One thread owns all of it. */
 #ifndef HEARTH_GATEWAY_SESSION_CORE_SESSION_H
 #define HEARTH_GATEWAY_SESSION_CORE_SESSION_H
 
 #include "base/buffer.h"
 #include "base/cpu_affinity.h"
-#include "gateway/channels/channels.h"
-#include "gateway/frontends/frontends.h"
-#include "gateway/session/core/audit_events.h"
-#include "gateway/session/core/loss_notice.h"
-#include "gateway/session/kernel/interrupt.h"
 #include "gateway/session/kernel/kernel_link.h"
-#include "gateway/session/kernel/publisher.h"
-#include "gateway/session/kernel/stream_merge.h"
 #include "gateway/session/lifecycle/end_cause.h"
-#include "gateway/session/lifecycle/holder.h"
-#include "gateway/session/lifecycle/notify.h"
 #include "gateway/session/lifecycle/spec.h"
 #include "gateway/session/lifecycle/state.h"
-#include "gateway/session/lifecycle/timers.h"
-#include "gateway/session/limits/backpressure.h"
-#include "gateway/session/limits/held_memory.h"
-#include "gateway/session/limits/output_limit.h"
-#include "gateway/session/limits/resource_monitor.h"
 #include "gateway/session/requests/latency.h"
-#include "gateway/session/requests/request_queue.h"
-#include "gateway/session/requests/revive.h"
-#include "gateway/session/requests/seed_runner.h"
-#include "gateway/session/requests/unlogged_replies.h"
-#include "protocol/czmq_cleanup.h"
 
 #include <jansson.h>
 
@@ -73,42 +54,42 @@ typedef struct {
 
 /* The bounds of its kernel and its peers. All owned. */
 typedef struct {
-    backpressure_t *backpressure; /* outputs that clients do not take */
-    held_memory_t *memory;        /* of messages */
-    output_limit_t *output;
-    resource_monitor_t *monitor;
+    struct backpressure *backpressure; /* outputs that clients do not take */
+    struct held_memory *memory;        /* of messages */
+    struct output_limit *output;
+    struct resource_monitor *monitor;
 } session_limits_t;
 
 /* How a kernel starts, besides its launch. */
 typedef struct {
-    seed_runner_t *seed; /* owned */
-    revive_t *revival;   /* owned */
+    struct seed_runner *seed; /* owned */
+    struct revive *revival;   /* owned */
     char *hindrance; /* owned; why a fresh kernel could not start; or NULL */
 } session_start_t;
 
 typedef struct {
-    zloop_t *loop;             /* owned */
-    timers_t *timers;          /* owned */
-    session_spec_t *spec;      /* owned */
-    session_state_t *state;    /* owned */
-    holder_t *holder;          /* owned */
-    end_cause_t cause;         /* of the end that is under way or over */
-    notify_t *notify;          /* owned; the line to the registry */
-    channels_t *channels;      /* owned; NULL before they are bound */
-    frontends_t *frontends;    /* owned */
-    journal_t *journal;        /* owned */
-    publisher_t *publisher;    /* owned */
-    kernel_link_t *link;       /* owned */
-    request_queue_t *requests; /* owned */
-    request_t *held_back;      /* owned, or NULL; it waits for a command of the
-                                  registry that was sent before it */
+    struct _zloop_t *loop;          /* owned */
+    struct timers *timers;          /* owned */
+    session_spec_t *spec;           /* owned */
+    session_state_t *state;         /* owned */
+    holder_t *holder;               /* owned */
+    end_cause_t cause;              /* of the end that is under way or over */
+    struct notify *notify;          /* owned; the line to the registry */
+    struct channels *channels;      /* owned; NULL before they are bound */
+    struct frontends *frontends;    /* owned */
+    journal_t *journal;             /* owned */
+    struct publisher *publisher;    /* owned */
+    kernel_link_t *link;            /* owned */
+    struct request_queue *requests; /* owned */
+    request_t *held_back; /* owned, or NULL; it waits for a command of the
+                             registry that was sent before it */
     struct processes *processes; /* owned; beside the kernel */
-    interrupt_t *interrupt;      /* owned */
+    struct interrupt *interrupt; /* owned */
     session_limits_t limits;
-    stream_merge_t *merge;        /* owned */
-    unlogged_replies_t *unlogged; /* owned */
-    audit_events_t *audit;        /* owned */
-    loss_notice_t *losses;        /* owned; readers of the last one */
+    struct stream_merge *merge;        /* owned */
+    struct unlogged_replies *unlogged; /* owned */
+    struct audit_events *audit;        /* owned */
+    struct loss_notice *losses;        /* owned; readers of the last one */
     session_start_t start;
     session_tools_t tools;
     session_unanswered_t unanswered;

@@ -4,7 +4,9 @@
 #include "base/clock.h"
 #include "gateway/config/tool_list.h"
 #include "gateway/session/core/activity.h"
+#include "gateway/session/kernel/publisher.h"
 #include "gateway/session/lifecycle/deadlines.h"
+#include "gateway/session/requests/request_queue.h"
 
 #include <jansson.h>
 

@@ -5,6 +5,9 @@
 #include "gateway/session/core/announce.h"
 #include "gateway/session/core/replies.h"
 #include "gateway/session/core/stop.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/requests/request_queue.h"
 #include "protocol/jspan_write.h"
 
 #include <stdio.h>

@@ -3,6 +3,10 @@
 
 #include "base/clock.h"
 #include "gateway/session/core/announce.h"
+#include "gateway/session/core/audit_events.h"
+#include "gateway/session/lifecycle/notify.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/output_limit.h"
 
 #include <stdarg.h>
 

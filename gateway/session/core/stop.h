@@ -4,6 +4,7 @@
 #define HEARTH_GATEWAY_SESSION_CORE_STOP_H
 
 #include "gateway/session/core/session.h"
+#include "gateway/session/lifecycle/timers.h"
 
 /* Ends the kernel; `format` is the sentence for the tombstone. The first cause
  * counts. */

@@ -2,6 +2,8 @@
 #include "gateway/session/processes/process_records.h"
 
 #include "base/log.h"
+#include "gateway/session/core/audit_events.h"
+#include "gateway/session/kernel/publisher.h"
 #include "protocol/jspan.h"
 #include "protocol/jspan_write.h"
 

@@ -2,6 +2,8 @@
 #include "gateway/session/processes/process_replies.h"
 
 #include "base/clock.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/timers.h"
 #include "gateway/session/requests/error_reply.h"
 #include "protocol/jspan_write.h"
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/signal_name.h"
 #include "gateway/session/core/activity.h"
+#include "gateway/session/kernel/publisher.h"
 #include "gateway/session/processes/process_control.h"
 #include "gateway/session/processes/process_input.h"
 #include "gateway/session/processes/process_replies.h"

@@ -3,6 +3,11 @@
 #include "gateway/session/tools/tool_events.h"
 
 #include "base/clock.h"
+#include "gateway/session/core/audit_events.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/notify.h"
+#include "gateway/session/limits/output_limit.h"
+#include "gateway/session/requests/request_queue.h"
 #include "gateway/session/tools/host_tools.h"
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_policy.h"

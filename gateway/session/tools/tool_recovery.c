@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/session/requests/request_queue.h"
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_policy.h"
 #include "gateway/session/tools/tool_providers.h"

@@ -5,6 +5,7 @@
 #define HEARTH_GATEWAY_SESSION_TOOLS_TOOL_REQUESTS_H
 
 #include "gateway/session/core/session.h"
+#include "gateway/session/lifecycle/messages.h"
 
 /* Serves a command SESSION_TOOLS of a session that is alive, and answers it,
  * at once or when there are calls. */

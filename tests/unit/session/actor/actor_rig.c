@@ -1,7 +1,11 @@
 /* See actor_rig.h. */
 #include "tests/unit/session/actor/actor_rig.h"
 
+#include "gateway/channels/channels.h"
+#include "gateway/frontends/frontends.h"
 #include "gateway/session/actor/actor.h"
+#include "gateway/session/lifecycle/notify.h"
+#include "gateway/session/lifecycle/timers.h"
 #include "gateway/session/processes/process_control.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
 #ifndef HEARTH_TESTS_UNIT_SESSION_ACTOR_ACTOR_RIG_H
 #define HEARTH_TESTS_UNIT_SESSION_ACTOR_ACTOR_RIG_H
 
+#include "gateway/session/lifecycle/timers.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

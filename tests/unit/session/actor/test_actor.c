@@ -3,6 +3,8 @@
 #include "tests/unit/session/actor/actor_rig.h"
 
 #include "gateway/session/core/announce.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/timers.h"
 
 #include <errno.h>
 #include <string.h>

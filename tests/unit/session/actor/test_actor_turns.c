@@ -1,6 +1,8 @@
 /* The session actor: what its timers and its kernel's process do. */
 #include "tests/unit/session/actor/actor_rig.h"
 
+#include "gateway/session/requests/request_queue.h"
+
 #include <string.h>
 
 static void has(const char *part, const char *text)

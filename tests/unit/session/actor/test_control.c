@@ -6,6 +6,7 @@
 #include "gateway/session/actor/termination.h"
 #include "gateway/session/core/deletion.h"
 #include "gateway/session/core/shutdown.h"
+#include "gateway/session/lifecycle/timers.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

@@ -4,6 +4,9 @@
 
 #include "gateway/session/actor/dispatch.h"
 #include "gateway/session/actor/receive.h"
+#include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/requests/request_queue.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

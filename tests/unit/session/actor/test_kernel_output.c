@@ -4,6 +4,9 @@
 #include "gateway/session/actor/kernel_output.h"
 
 #include "gateway/session/core/escalation.h"
+#include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/kernel/stream_merge.h"
+#include "gateway/session/limits/output_limit.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

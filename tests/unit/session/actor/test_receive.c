@@ -5,6 +5,10 @@
 #include "gateway/session/actor/control.h"
 #include "gateway/session/actor/kernel_events.h"
 #include "gateway/session/actor/termination.h"
+#include "gateway/session/lifecycle/holder.h"
+#include "gateway/session/lifecycle/notify.h"
+#include "gateway/session/limits/held_memory.h"
+#include "gateway/session/requests/request_queue.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

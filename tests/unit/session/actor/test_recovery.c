@@ -4,6 +4,8 @@
 
 #include "gateway/session/actor/kernel_events.h"
 #include "gateway/session/processes/process.h"
+#include "gateway/session/requests/request_queue.h"
+#include "gateway/session/requests/revive.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

@@ -3,6 +3,7 @@
 #include "gateway/session/core/activity.h"
 
 #include "gateway/session/core/shutdown.h"
+#include "gateway/session/lifecycle/timers.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

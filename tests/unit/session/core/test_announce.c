@@ -5,6 +5,9 @@
 #include "gateway/session/core/activity.h"
 #include "gateway/session/core/persist.h"
 #include "gateway/session/core/session_info.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/requests/request_queue.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

@@ -2,6 +2,7 @@
  * code. */
 #include "base/clock.h"
 #include "gateway/session/core/audit_events.h"
+#include "gateway/session/limits/resource_monitor.h"
 
 #include "tests/lib/checked.h"
 #include "tests/lib/session_fakes.h"

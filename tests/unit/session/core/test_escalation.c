@@ -3,6 +3,9 @@
  * kernel with its reason. interrupt.h decides; its test has the rules. */
 #include "gateway/session/core/escalation.h"
 
+#include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/requests/request_queue.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

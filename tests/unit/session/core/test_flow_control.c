@@ -4,6 +4,11 @@
 
 #include "gateway/gate/port.h"
 #include "gateway/session/actor/receive.h"
+#include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/backpressure.h"
+#include "gateway/session/limits/held_memory.h"
+#include "gateway/session/requests/request_queue.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

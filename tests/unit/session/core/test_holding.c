@@ -2,6 +2,7 @@
  * what the test says. */
 #include "gateway/session/core/holding.h"
 
+#include "gateway/session/lifecycle/holder.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

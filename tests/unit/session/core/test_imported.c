@@ -5,6 +5,7 @@
 #include "gateway/session/actor/control.h"
 #include "gateway/session/actor/kernel_events.h"
 #include "gateway/session/actor/termination.h"
+#include "gateway/session/lifecycle/timers.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

@@ -2,6 +2,9 @@
  * reports itself. The test sets what the monitor reports. */
 #include "gateway/session/core/monitoring.h"
 
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/resource_monitor.h"
 #include "tests/lib/checked.h"
 #include "tests/lib/session_steps.h"
 

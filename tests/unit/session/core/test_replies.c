@@ -4,6 +4,11 @@
 
 #include "gateway/session/actor/receive.h"
 #include "gateway/session/core/stop.h"
+#include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/output_limit.h"
+#include "gateway/session/requests/request_queue.h"
+#include "gateway/session/requests/unlogged_replies.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

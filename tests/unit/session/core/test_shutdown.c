@@ -5,6 +5,7 @@
 #include "gateway/session/actor/recovery.h"
 #include "gateway/session/actor/termination.h"
 #include "gateway/session/core/stop.h"
+#include "gateway/session/lifecycle/timers.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

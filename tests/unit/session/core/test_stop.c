@@ -1,6 +1,10 @@
 /* The effects of a requested end in a session without a kernel. The test sets
  * the time. */
+#include "gateway/frontends/frontends.h"
+#include "gateway/session/core/audit_events.h"
 #include "gateway/session/core/stop.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/output_limit.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

@@ -3,8 +3,11 @@
  */
 #include "gateway/session/processes/process_control.h"
 
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/resource_monitor.h"
 #include "gateway/session/processes/process_records.h"
 #include "gateway/session/processes/process_replies.h"
+#include "protocol/jspan.h"
 #include "tests/lib/fake_keeper.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"

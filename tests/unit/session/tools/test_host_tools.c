@@ -7,6 +7,8 @@
 #include "gateway/session/actor/receive.h"
 #include "gateway/session/actor/recovery.h"
 #include "gateway/session/actor/termination.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/requests/request_queue.h"
 #include "gateway/session/tools/tool_calls.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"

@@ -3,7 +3,9 @@
 #include "gateway/session/tools/host_tools.h"
 
 #include "gateway/session/actor/control.h"
+#include "gateway/session/lifecycle/timers.h"
 #include "gateway/session/tools/tool_calls.h"
+#include "protocol/jspan.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

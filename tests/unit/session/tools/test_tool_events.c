@@ -1,5 +1,7 @@
 /* Calls from the kernel's code: their records in the journal, refusals with
  * their sentences, and answers of a recording. */
+#include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/limits/output_limit.h"
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_events.h"
 

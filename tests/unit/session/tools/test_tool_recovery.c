@@ -1,5 +1,6 @@
 /* The state of host tools after a take-over, from the journal: offers, calls
  * that wait, calls that a cell may still make, and answers. */
+#include "gateway/session/requests/request_queue.h"
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_providers.h"
 #include "gateway/session/tools/tool_recovery.h"
