@@ -171,7 +171,7 @@ static int begin_fresh(session_t *self, fault_t *fault)
         log_debug("session=%s reserve: %s", spec->id, fault->text);
     activity_touch(self);
     activity_count_lifetime(self);
-    persist_now(self);
+    (void) persist_now(self);
     return 0;
 }
 

@@ -172,7 +172,7 @@ static void on_hand(session_t *self, session_command_t *command)
     activity_touch(self);
     activity_count_lifetime(self);
     /* A gateway that found a member of the pool would remove it. */
-    if (persist_surely(self) < 0) {
+    if (persist_now(self) < 0) {
         spec->is_pooled = true;
         notify_report(self->notify, SESSION_SPENT);
         shutdown_at_once(self, "its description could not be written");
@@ -353,7 +353,7 @@ static void finish_drain(session_t *self)
     if (session_kernel(self) && awaits_process(self))
         kernel_kill(session_kernel(self));
     kernel_link_hold(self->link, true);
-    persist_now(self);
+    (void) persist_now(self);
     imported_give_up(self);
     notify_report(self->notify, SESSION_DRAINED);
     timers_end_loop(self->timers);

@@ -289,7 +289,7 @@ static void judge_seed(session_t *self, jspan_t content)
         break;
     case SEED_RUNNER_DONE:
         timers_stop(self->timers, TIMER_SEED);
-        persist_now(self);
+        (void) persist_now(self);
         announce_ready(self);
         break;
     case SEED_RUNNER_FAILED:

@@ -54,7 +54,7 @@ void launch_begin(session_t *self, int status, const char *group)
     /* The name is noted first, so that the next gateway can remove the group,
      * whatever becomes of this launch. */
     if (*group)
-        persist_now(self);
+        (void) persist_now(self);
     kernel_link_watch_status(self->link, status);
     timers_start(self->timers, TIMER_READY, WARM_MS);
     /* The connection is refused if the launch has failed already; the zygote's
@@ -91,7 +91,7 @@ void launch_note_process(session_t *self, pid_t pid, int pidfd)
     kernel_link_set_process(self->link, pid, pidfd);
     self->spec->process.pid = kernel_pid(session_kernel(self));
     self->spec->process.start_time = kernel_start_time(session_kernel(self));
-    persist_now(self);
+    (void) persist_now(self);
     launch_await_ready(self);
     if (session_state_is(self->state, PHASE_STOPPING)) {
         kernel_kill(session_kernel(self));
@@ -127,8 +127,8 @@ static void set_ready(session_t *self)
         announce_ready(self);
         return;
     }
-    persist_now(self); /* so that the next gateway does not take the kernel for
-                          ready */
+    (void) persist_now(self); /* so that the next gateway does not take the
+                          kernel for ready */
     timers_start(self->timers, TIMER_SEED, self->spec->profile->seed_ms);
 }
 

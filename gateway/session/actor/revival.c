@@ -44,7 +44,7 @@ int revival_begin(session_t *self, fault_t *fault)
     termination_relaunch(self);
     announce_state(self);
     activity_count_lifetime(self);
-    persist_now(self);
+    (void) persist_now(self);
     return 0;
 }
 

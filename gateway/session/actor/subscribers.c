@@ -96,7 +96,7 @@ void subscribers_on_new(void *session)
         && !session_state_is_held(self->state)) {
         receive_take_more(self);
         dispatch_settle(self);
-        persist_now(self);
+        (void) persist_now(self);
     }
     release_when_all_are_back(self);
 }

@@ -160,7 +160,7 @@ static void leave_tombstone(session_t *self)
         holder_forget(self->holder);
     timers_stop(self->timers, TIMER_IDLE);
     timers_stop(self->timers, TIMER_LIFETIME);
-    persist_now(self);
+    (void) persist_now(self);
     workspace_owner_end(spec);
     announce_latency(self);
     /* First: a client that learns of the end may have the registry revive the
@@ -208,7 +208,7 @@ static void go_on(session_t *self)
 {
     /* So that no other gateway takes the old process for the fresh one. */
     self->spec->process.pid = 0;
-    persist_now(self);
+    (void) persist_now(self);
     if (!is_repeated(self))
         note(self, "restart");
     termination_relaunch(self);

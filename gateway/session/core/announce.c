@@ -29,13 +29,12 @@ void announce_created(session_t *self, uint64_t token)
 static json_t *describe_whole(const session_t *self)
 {
     json_t *model = session_info_measured(self);
-    cleanup_buffer buffer_t lost = BUFFER_EMPTY;
+    json_t *lost = session_state_is(self->state, PHASE_GONE)
+                       ? loss_notice_last(self->losses)
+                       : NULL;
 
-    if (session_state_is(self->state, PHASE_GONE)
-        && loss_notice_write_last(self->losses, &lost))
-        json_object_set_new(
-            model, "lost",
-            json_loadb((const char *) lost.data, lost.size, 0, NULL));
+    if (lost)
+        json_object_set_new(model, "lost", lost);
     return model;
 }
 

@@ -3,7 +3,7 @@
 #include "gateway/session/core/loss_notice.h"
 
 #include "base/clock.h"
-#include "protocol/jspan_write.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -46,60 +46,66 @@ void loss_notice_destroy(loss_notice_t **self_p)
 
 /* --- The loss as JSON --- */
 
-/* Writes the names that fit, and returns how many do not. Leaves out variables
- * that the kernel `losses` has, which is NULL if it has ended. */
-static size_t write_names(const json_t *names, const kernel_losses_t *losses,
-                          buffer_t *out)
+/* Adds the names that fit to `list`, and returns how many do not. Leaves out
+ * variables that the kernel `losses` has, which is NULL if it has ended. */
+static size_t list_names(const json_t *names, const kernel_losses_t *losses,
+                         json_t *list)
 {
-    size_t begin = out->size, count = 0, more = 0, i;
+    size_t total = 0, more = 0, i;
     json_t *name;
 
-    jspan_write_array(out, "names");
     json_array_foreach(names, i, name)
     {
-        size_t before = out->size;
+        size_t size = json_dumpb(name, NULL, 0, JSON_ENCODE_ANY);
 
         if (losses && kernel_losses_has(losses, json_string_value(name)))
             continue;
-        more++;
-        if (count == LOSS_NOTICE_NAMES_MAX)
+        /* Two quotes, and a comma or bracket in the list, are not the name's.
+         */
+        if (json_array_size(list) == LOSS_NOTICE_NAMES_MAX
+            || size > LOSS_NOTICE_NAME_MAX + 2
+            || total + size + 1 > LOSS_NOTICE_NAMES_SIZE) {
+            more++;
             continue;
-        jspan_write_bytes(
-            out, NULL,
-            (bytes_t){json_string_value(name), json_string_length(name)});
-        /* Two quotes, and a comma after another name, are not the name's. */
-        if (out->size - before > LOSS_NOTICE_NAME_MAX + (count ? 3 : 2)
-            || out->size - begin > LOSS_NOTICE_NAMES_SIZE)
-            out->size = before;
-        else
-            count++;
+        }
+        total += size + 1;
+        json_array_append(list, name);
     }
-    jspan_write_end_array(out);
-    return more - count;
+    return more;
 }
 
-static void write_loss(const kernel_loss_t *loss, const kernel_losses_t *losses,
-                       size_t left_out, bool is_reviving, buffer_t *out)
+/* Returns the cause's beginning, for the caller. */
+static json_t *cause_of(const kernel_loss_t *loss)
 {
     const char *cause = loss->cause ? loss->cause : "";
-    char at[CLOCK_ISO_SIZE];
-    size_t more;
+    size_t size =
+        utf8_whole((bytes_t){cause, strnlen(cause, LOSS_NOTICE_CAUSE_MAX)});
+    json_t *text = json_stringn(cause, size);
 
-    jspan_write_begin(out);
-    jspan_write_bytes(out, "cause",
-                      (bytes_t){cause, strnlen(cause, LOSS_NOTICE_CAUSE_MAX)});
+    return text ? text : json_string("not known");
+}
+
+static json_t *make_loss(const kernel_loss_t *loss,
+                         const kernel_losses_t *losses, size_t left_out,
+                         bool is_reviving)
+{
+    json_t *names = json_array();
+    size_t more = left_out + list_names(loss->names, losses, names);
+    json_t *made = json_pack("{s:o}", "cause", cause_of(loss));
+    char at[CLOCK_ISO_SIZE];
+
     if (loss->wall_us) {
         clock_iso(loss->wall_us, at);
-        jspan_write_text(out, "at", at);
+        json_object_set_new(made, "at", json_string(at));
     }
-    more = left_out + write_names(loss->names, losses, out);
+    json_object_set_new(made, "names", names);
     if (more)
-        jspan_write_count(out, "more", more);
+        json_object_set_new(made, "more", json_integer((json_int_t) more));
     if (loss->is_unread)
-        jspan_write_bool(out, "incomplete", true);
+        json_object_set_new(made, "incomplete", json_true());
     if (is_reviving)
-        jspan_write_bool(out, "reviving", true);
-    jspan_write_end(out);
+        json_object_set_new(made, "reviving", json_true());
+    return made;
 }
 
 /* --- The losses before the last --- */
@@ -149,10 +155,10 @@ static void add_names(json_t *names, const json_t *list)
     }
 }
 
-/* Writes a loss for a reader, with those before it that the reader has not got:
- * those before the last, and the last itself if `loss` is a later one. */
-static void write_whole(const loss_notice_t *self, const kernel_loss_t *loss,
-                        const char *reader, bool is_reviving, buffer_t *out)
+/* Returns a loss for a reader, with those before it that the reader has not
+ * got: those before the last, and the last itself if `loss` is a later one. */
+static json_t *make_whole(const loss_notice_t *self, const kernel_loss_t *loss,
+                          const char *reader, bool is_reviving)
 {
     const kernel_loss_t *last = &self->losses.loss;
     bool has_last = loss == last || loss_readers_has(&self->readers, reader);
@@ -176,8 +182,8 @@ static void write_whole(const loss_notice_t *self, const kernel_loss_t *loss,
     json_object_foreach(names, name, value)
         json_array_append_new(list, json_string(name));
     whole.names = list;
-    write_loss(&whole, loss == last ? &self->losses : NULL,
-               is_informed ? 0 : self->older_more, is_reviving, out);
+    return make_loss(&whole, loss == last ? &self->losses : NULL,
+                     is_informed ? 0 : self->older_more, is_reviving);
 }
 
 /* --- The records --- */
@@ -225,13 +231,11 @@ void loss_notice_forget(loss_notice_t *self)
     kernel_loss_clear(&self->foreseen);
 }
 
-bool loss_notice_write_foreseen(const loss_notice_t *self, const char *reader,
-                                buffer_t *out)
+json_t *loss_notice_foreseen(const loss_notice_t *self, const char *reader)
 {
-    if (!self->foreseen.cause)
-        return false;
-    write_whole(self, &self->foreseen, reader, false, out);
-    return true;
+    return self->foreseen.cause
+               ? make_whole(self, &self->foreseen, reader, false)
+               : NULL;
 }
 
 void loss_notice_expect(loss_notice_t *self, const char *reader)
@@ -252,20 +256,18 @@ bool loss_notice_is_reviving(const loss_notice_t *self)
     return self->losses.is_reviving;
 }
 
-void loss_notice_write(const loss_notice_t *self, const char *reader,
-                       bool is_reviving, buffer_t *out)
+json_t *loss_notice_model(const loss_notice_t *self, const char *reader,
+                          bool is_reviving)
 {
-    write_whole(self, &self->losses.loss, reader, is_reviving, out);
+    return make_whole(self, &self->losses.loss, reader, is_reviving);
 }
 
-bool loss_notice_write_last(const loss_notice_t *self, buffer_t *out)
+json_t *loss_notice_last(const loss_notice_t *self)
 {
     const kernel_loss_t *last = &self->losses.loss;
 
-    if (!last->seq || last->fresh_seq)
-        return false;
-    write_loss(last, NULL, 0, false, out);
-    return true;
+    return last->seq && !last->fresh_seq ? make_loss(last, NULL, 0, false)
+                                         : NULL;
 }
 
 /* A revival that was broken off is over: the next loss has its own names, and

@@ -5,10 +5,11 @@
 #ifndef HEARTH_GATEWAY_SESSION_CORE_LOSS_NOTICE_H
 #define HEARTH_GATEWAY_SESSION_CORE_LOSS_NOTICE_H
 
-#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "gateway/session/core/loss_readers.h"
 #include "notebooks/recording/kernel_losses.h"
+
+#include <jansson.h>
 
 #include <stdbool.h>
 
@@ -40,10 +41,9 @@ void loss_notice_foresee(loss_notice_t *self, int64_t wall_us,
                          const char *detail, bool is_in_cell);
 /* Forgets that loss. */
 void loss_notice_forget(loss_notice_t *self);
-/* Appends that loss as loss_notice_write does. Returns false if no loss is
- * about to happen. */
-bool loss_notice_write_foreseen(const loss_notice_t *self, const char *reader,
-                                buffer_t *out);
+/* Returns that loss as loss_notice_model does, for the caller; NULL if no loss
+ * is about to happen. */
+json_t *loss_notice_foreseen(const loss_notice_t *self, const char *reader);
 /* Notes that a reader has got the loss which is about to happen. */
 void loss_notice_expect(loss_notice_t *self, const char *reader);
 
@@ -51,17 +51,17 @@ void loss_notice_expect(loss_notice_t *self, const char *reader);
 bool loss_notice_is_due(const loss_notice_t *self, const char *reader);
 /* Returns true if a revival began that has not ended, or was broken off. */
 bool loss_notice_is_reviving(const loss_notice_t *self);
-/* Appends the loss as JSON: "cause", "names", and if they apply "at" (the time
- * is known), "more" (the number of names that were left out), "incomplete"
- * (true: there may be others) and "reviving" (true: a client restores them).
- * The names are those of variables that were not made again, also those of
- * losses before it that the reader has not got. */
-void loss_notice_write(const loss_notice_t *self, const char *reader,
-                       bool is_reviving, buffer_t *out);
-/* Appends the loss by the kernel that ended last, as loss_notice_write does but
- * without those before it. Returns false if another kernel has begun since, or
- * none had variables. */
-bool loss_notice_write_last(const loss_notice_t *self, buffer_t *out);
+/* Returns the loss, for the caller: "cause", "names", and if they apply "at"
+ * (the time is known), "more" (the number of names that were left out),
+ * "incomplete" (true: there may be others) and "reviving" (true: a client
+ * restores them). The names are those of variables that were not made again,
+ * also those of losses before it that the reader has not got. */
+json_t *loss_notice_model(const loss_notice_t *self, const char *reader,
+                          bool is_reviving);
+/* Returns the loss by the kernel that ended last, as loss_notice_model does but
+ * without those before it. NULL if another kernel has begun since, or none had
+ * variables. */
+json_t *loss_notice_last(const loss_notice_t *self);
 /* Notes that a reader has got the loss, for good: no client restores it. */
 void loss_notice_deliver(loss_notice_t *self, const char *reader);
 /* Returns the reader of that index, lent; NULL after the last one. */

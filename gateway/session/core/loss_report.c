@@ -14,11 +14,13 @@
 
 #include <string.h>
 
-static void write_metadata(bytes_t loss, buffer_t *metadata)
+static void write_metadata(const json_t *loss, buffer_t *metadata)
 {
+    cleanup_free char *text = json_dumps(loss, JSON_COMPACT);
+
     jspan_write_begin(metadata);
     jspan_write_object(metadata, "hearth");
-    jspan_write_raw(metadata, "lost", loss);
+    jspan_write_raw(metadata, "lost", text_bytes(text));
     jspan_write_end(metadata);
     jspan_write_end(metadata);
 }
@@ -35,14 +37,14 @@ bool loss_report_write(session_t *self, const request_t *request,
                        buffer_t *metadata)
 {
     bool is_reviving = is_being_revived(self);
-    cleanup_buffer buffer_t loss = BUFFER_EMPTY;
+    json_auto_t *loss = NULL;
     char reader[LOSS_READERS_NAME_SIZE];
 
     if (!loss_readers_name(request, reader)
         || !loss_notice_is_due(self->losses, reader))
         return false;
-    loss_notice_write(self->losses, reader, is_reviving, &loss);
-    write_metadata(buffer_bytes(&loss), metadata);
+    loss = loss_notice_model(self->losses, reader, is_reviving);
+    write_metadata(loss, metadata);
     return !is_reviving;
 }
 
@@ -106,13 +108,13 @@ void loss_report_foresee(session_t *self, uint64_t last, const char *ename)
 void loss_report_write_foreseen(session_t *self, const request_t *request,
                                 buffer_t *metadata)
 {
-    cleanup_buffer buffer_t loss = BUFFER_EMPTY;
+    json_auto_t *loss = NULL;
     char reader[LOSS_READERS_NAME_SIZE];
 
     if (!loss_readers_name(request, reader)
-        || !loss_notice_write_foreseen(self->losses, reader, &loss))
+        || !(loss = loss_notice_foreseen(self->losses, reader)))
         return;
-    write_metadata(buffer_bytes(&loss), metadata);
+    write_metadata(loss, metadata);
     loss_notice_expect(self->losses, reader);
 }
 

@@ -8,7 +8,7 @@
 
 #define SAVE_MS 50 /* how long changes are gathered */
 
-int persist_surely(session_t *self)
+int persist_now(session_t *self)
 {
     session_spec_t *spec = self->spec;
     fault_t fault;
@@ -28,11 +28,6 @@ int persist_surely(session_t *self)
     return r;
 }
 
-void persist_now(session_t *self)
-{
-    (void) persist_surely(self);
-}
-
 void persist_soon(session_t *self)
 {
     timers_start_once(self->timers, TIMER_SAVE, SAVE_MS);
@@ -40,5 +35,5 @@ void persist_soon(session_t *self)
 
 void persist_on_timer(void *session)
 {
-    persist_now(session);
+    (void) persist_now(session);
 }

@@ -4,10 +4,9 @@
 
 #include "gateway/session/core/session.h"
 
-/* Writes session.json. A failure is logged. */
-void persist_now(session_t *self);
-/* Does the same, and returns -errno on failure. */
-int persist_surely(session_t *self);
+/* Writes session.json. Returns -errno on failure, which is logged: the file is
+ * then the older one, and a caller that can go on with that may ignore it. */
+int persist_now(session_t *self);
 /* Does the same in a moment, so that several changes are written once. */
 void persist_soon(session_t *self);
 /* Handles TIMER_SAVE; `session` is it. */

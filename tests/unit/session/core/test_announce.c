@@ -340,7 +340,7 @@ static void the_last_request_is_kept_on_disk(void **state)
 
     activity_touch(self);
     assert_true(timers_is_running(self->timers, TIMER_SAVE));
-    persist_now(self);
+    (void) persist_now(self);
     assert_int_equal(self->spec->times.asked_us, fake_outside.now_ms * 1000);
     /* Not for each of many short cells. */
     fake_outside.now_ms += 999;

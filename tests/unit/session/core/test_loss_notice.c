@@ -61,10 +61,8 @@ static void lose(loss_notice_t *self)
 
 static json_t *written_for(const loss_notice_t *self, const char *reader)
 {
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    json_t *loss = loss_notice_model(self, reader, false);
 
-    loss_notice_write(self, reader, false, &text);
-    json_t *loss = json_loadb((char *) text.data, text.size, 0, NULL);
     assert_non_null(loss);
     return loss;
 }
@@ -97,12 +95,10 @@ static const char *names_for(const loss_notice_t *self, const char *reader)
 static const char *foreseen_for(const loss_notice_t *self, const char *reader)
 {
     static char said[1000];
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    json_auto_t *loss = loss_notice_foreseen(self, reader);
+    cleanup_free char *text = loss ? json_dumps(loss, JSON_COMPACT) : NULL;
 
-    bool is_foreseen = loss_notice_write_foreseen(self, reader, &text);
-    assert_int_equal(is_foreseen, text.size > 0);
-    snprintf(said, sizeof said, "%.*s", (int) text.size,
-             text.size ? (const char *) text.data : "");
+    snprintf(said, sizeof said, "%s", text ? text : "");
     return said;
 }
 
@@ -314,7 +310,6 @@ static void a_missed_name_may_have_its_whole_length(void **state)
 static void a_revival_mends_a_loss_that_was_due(void **state)
 {
     cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
 
     (void) state;
     make_variable(self, "df");
@@ -325,10 +320,9 @@ static void a_revival_mends_a_loss_that_was_due(void **state)
     (void) add(self, JOURNAL_REQUEST, "execute_request", "{}", "{}");
     assert_true(loss_notice_is_due(self, A));
     assert_true(loss_notice_is_reviving(self));
-    loss_notice_write(self, A, true, &text);
-    buffer_text(&text, "");
-    assert_non_null(
-        strstr((char *) text.data, "\"names\":[\"df\"],\"reviving\":true}"));
+    json_auto_t *loss = loss_notice_model(self, A, true);
+    assert_int_equal(json_array_size(json_object_get(loss, "names")), 1);
+    assert_true(json_is_true(json_object_get(loss, "reviving")));
     make_variable(self, "df");
     assert_false(
         add_state(self, "revived", "{\"variables\":{\"missing\":[]}}"));
@@ -393,7 +387,6 @@ static void assert_many(const json_t *loss, size_t names, size_t more)
 static void bounds_the_names(void **state)
 {
     cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
 
     (void) state;
     json_auto_t *many = lose_many(self, LOSS_NOTICE_NAMES_MAX + 5, 4);
@@ -408,8 +401,8 @@ static void bounds_the_names(void **state)
     assert_in_range(fit, LOSS_NOTICE_NAMES_SIZE / 103 - 1,
                     LOSS_NOTICE_NAMES_SIZE / 103);
     assert_many(full, fit, 1000 - fit);
-    loss_notice_write(self, A, false, &text);
-    assert_true(text.size < LOSS_NOTICE_NAMES_SIZE + 100);
+    assert_true(json_dumpb(full, NULL, 0, JSON_COMPACT)
+                < LOSS_NOTICE_NAMES_SIZE + 100);
 }
 
 /* Counts escaped letters as they are sent. */
@@ -428,29 +421,51 @@ static void bounds_names_of_any_letters(void **state)
     assert_many(found, 1, 1);
 }
 
+/* Returns the last loss as text; "" if there is none. */
+static const char *last_of(const loss_notice_t *self)
+{
+    static char said[1000];
+    json_auto_t *loss = loss_notice_last(self);
+    cleanup_free char *text = loss ? json_dumps(loss, JSON_COMPACT) : NULL;
+
+    snprintf(said, sizeof said, "%s", text ? text : "");
+    return said;
+}
+
 static void the_last_loss_is_there_until_a_fresh_kernel_is(void **state)
 {
     cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    static const char text[] = "{\"cause\":\"idle\","
+                               "\"at\":\"2026-01-02T03:04:05.000006Z\","
+                               "\"names\":[\"df\"]}";
 
     (void) state;
-    assert_false(loss_notice_write_last(self, &text));
+    assert_string_equal(last_of(self), "");
     make_variable(self, "older");
     lose(self);
     make_variable(self, "df");
-    assert_false(loss_notice_write_last(self, &text));
+    assert_string_equal(last_of(self), "");
     assert_true(add_state(self, "gone", "{\"detail\":\"idle\"}"));
-    assert_true(loss_notice_write_last(self, &text));
-    buffer_append(&text, "", 1);
-    assert_string_equal((char *) text.data,
-                        "{\"cause\":\"idle\","
-                        "\"at\":\"2026-01-02T03:04:05.000006Z\","
-                        "\"names\":[\"df\"]}");
-    buffer_clear(&text);
+    assert_string_equal(last_of(self), text);
     assert_false(add_state(self, "launch", "{}"));
-    assert_true(loss_notice_write_last(self, &text));
+    assert_string_equal(last_of(self), text);
     assert_false(add_state(self, "ready", "{}"));
-    assert_false(loss_notice_write_last(self, &text));
+    assert_string_equal(last_of(self), "");
+}
+
+/* A cause that is cut is cut between letters. */
+static void a_long_cause_is_cut(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
+    char cause[LOSS_NOTICE_CAUSE_MAX + 3];
+
+    (void) state;
+    memset(cause, 'x', sizeof cause);
+    memcpy(cause + LOSS_NOTICE_CAUSE_MAX - 1, "\xc3\xa4x", 4);
+    loss_notice_foresee(self, 1, cause, false);
+    json_auto_t *loss = loss_notice_foreseen(self, A);
+    assert_int_equal(json_string_length(json_object_get(loss, "cause")),
+                     LOSS_NOTICE_CAUSE_MAX - 1);
 }
 
 int main(void)
@@ -470,6 +485,7 @@ int main(void)
         cmocka_unit_test(forgets_the_oldest_of_many_readers),
         cmocka_unit_test(bounds_the_names),
         cmocka_unit_test(the_last_loss_is_there_until_a_fresh_kernel_is),
+        cmocka_unit_test(a_long_cause_is_cut),
         cmocka_unit_test(bounds_names_of_any_letters),
     };
 
