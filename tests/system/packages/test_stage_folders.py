@@ -188,7 +188,7 @@ def test_what_is_left_of_a_job_is_removed(
     before = count_descriptors()
     open_stage()
     assert count_descriptors() == before + 5  # work, lock, uv and its two
-    assert sorted(os.listdir(tmp_path)) == sorted([*kept, "uv"])
+    assert sorted(os.listdir(tmp_path)) == sorted([*kept, "digests", "uv"])
     assert sorted(os.listdir(tmp_path / "uv")) == ["cache", "stage"]
     assert os.listdir(tmp_path / "uv" / "stage") == []
     assert os.listdir(tmp_path / "uv" / "cache") == ["b"]

@@ -26,7 +26,8 @@ LONG = 120
 KINDS = (
     ["mapper", deep("root"), deep("user")] if os.geteuid() == 0 else ["user"]
 )
-ALWAYS = ["lock", "profile-wheels", "unpacked.json", "uv"]  # in `work`
+# In `work`.
+ALWAYS = ["digests", "lock", "profile-wheels", "unpacked.json", "uv"]
 USER = 64320  # the zygotes', where the tests run as root
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",

@@ -8,8 +8,8 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
-from hearth_downloads.core.faults import Conflict, Failed, Refused
-from hearth_downloads.core.folders import Content
+from hearth_downloads.core.faults import Conflict, Failed, Refused, clean
+from hearth_downloads.core.folders import Content, open_folder
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.packages.advisories import (
     NOTHING,
@@ -17,6 +17,7 @@ from hearth_downloads.packages.advisories import (
     find_advisories,
     read_advisories,
 )
+from hearth_downloads.packages.digests import Digests
 from hearth_downloads.packages.generations import Account, Generations, Package
 from hearth_downloads.packages.hashes import Hashes
 from hearth_downloads.packages.job import Job
@@ -46,7 +47,7 @@ from hearth_downloads.packages.resolve import (
     to_packages,
 )
 from hearth_downloads.packages.rules import read_rules
-from hearth_downloads.packages.stage import Stage
+from hearth_downloads.packages.stage import DIGESTS, Stage
 from hearth_downloads.packages.there import find_requested
 from hearth_downloads.packages.uv import Uv
 from hearth_downloads.packages.wheels import Wheels, check_pins, fits_pins
@@ -348,19 +349,66 @@ class _Change:
             self.stage.make_folder("new")
         self.gateway.progress(f"judging {len(packages)} packages")
         account = Account(0, requested, packages, resolved, rules=RULES)
+        account = self._judge_staged(account, find_wheels)
+        digests = Digests(self.stage.work)
+        if resolver and self._find_changed(digests, account):
+            account = self._fetch_again(resolver, account, find_wheels, digests)
+        added = account.versions().keys() - self.before.versions().keys()
+        modules = find_modules(self.stage.new, added)
+        answer = encode(self._report(account, new, modules))
+        self.gateway.check()
+        digests.note()
+        self.generations.commit(self.stage.new, account)
+        return answer
+
+    def _judge_staged(
+        self,
+        account: Account,
+        find_wheels: Callable[[str], dict[str, str]] | None,
+    ) -> Account:
+        """Return the account with what is in the stage and its wheels."""
         content = self._judge(self.stage.new, account)
+        packages = account.packages
         if find_wheels:
             found = find_wheels(self.stage.new)
             packages = tuple(
                 replace(one, sha256=found.get(one.name, "")) for one in packages
             )
-        account = replace(account, packages=packages, content=content)
-        added = account.versions().keys() - self.before.versions().keys()
-        modules = find_modules(self.stage.new, added)
-        answer = encode(self._report(account, new, modules))
-        self.gateway.check()
-        self.generations.commit(self.stage.new, account)
-        return answer
+        return replace(account, packages=packages, content=content)
+
+    def _find_changed(self, digests: Digests, account: Account) -> list[str]:
+        folder = open_folder(self.stage.new)
+        try:
+            return digests.find_changed(
+                folder, account.packages, self.gateway.check
+            )
+        finally:
+            os.close(folder)
+
+    def _fetch_again(
+        self,
+        resolver: Resolver,
+        account: Account,
+        find_wheels: Callable[[str], dict[str, str]] | None,
+        digests: Digests,
+    ) -> Account:
+        """Have uv fetch what was changed in its cache, and all else there."""
+        if not self.job.offline:
+            self.gateway.progress("the cache was changed: fetching all again")
+            resolver.fetch_again()
+            account = self._judge_staged(account, find_wheels)
+        changed = self._find_changed(digests, account)
+        if not changed:
+            return account
+        advice = f"{self.job.setting('offline')} forbids to fetch them again"
+        if not self.job.offline:
+            self.stage.empty_cache()
+            advice = "try it again"
+        raise Failed(
+            f"files of {clean(', '.join(changed), 300)} are not what they were "
+            f"when they were first installed: {advice}, or remove "
+            f"{self.job.work}/{DIGESTS} if today's are right"
+        )
 
     def _judge(self, path: str, account: Account) -> Content:
         # Count what the profile had then, though it may have it no more.

@@ -93,33 +93,40 @@ def _judge_owner(folder: int, name: str, found: dict[str, str]) -> None:
     may write over that list; then its own list, which is later still, says so.
     `found` has the folders by their packages.
     """
-    package = _find_owner(name)
+    package = find_owner(name)
     other = found.setdefault(package, name)
     if other != name:
         raise Refused(
             f"{package} has {show(other)} and {show(name)}, and one of them "
             "is not its own; only the metadata of its own is taken"
         )
-    path = f"{name}/RECORD"
-    file = _open_text(folder, path, _RECORD_MAX)
-    if file is None:
-        return
-    with io.TextIOWrapper(file, "utf-8", "replace", newline="") as text:
-        try:
-            paths = [row[0] for row in csv.reader(text) if row]
-        except csv.Error as error:
-            raise Refused(f"{show(path)} cannot be read: {error}") from None
-    for one in paths:
+    for one in read_record(folder, name):
         top = one.partition("/")[0]
         is_metadata = top.lower().endswith(".dist-info") and top != one
-        if is_metadata and _find_owner(top) != package:
+        if is_metadata and find_owner(top) != package:
             raise Refused(
                 f"the wheel of {package} has {show(one)}, which is that of "
                 "another; only the metadata of its own is taken"
             )
 
 
-def _find_owner(name: str) -> str:
+def read_record(folder: int, name: str) -> list[str]:
+    """Return the files that uv lists of a wheel; `name` is its `.dist-info`.
+
+    There are none without a list; one that cannot be read is refused.
+    """
+    path = f"{name}/RECORD"
+    file = _open_text(folder, path, _RECORD_MAX)
+    if file is None:
+        return []
+    with io.TextIOWrapper(file, "utf-8", "replace", newline="") as text:
+        try:
+            return [row[0] for row in csv.reader(text) if row]
+        except csv.Error as error:
+            raise Refused(f"{show(path)} cannot be read: {error}") from None
+
+
+def find_owner(name: str) -> str:
     """Return the package that the name of a `.dist-info` folder claims."""
     return normalise(name.partition("-")[0])
 

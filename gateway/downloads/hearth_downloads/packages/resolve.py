@@ -383,6 +383,15 @@ class Resolver:
             raise fault
         self.stage.remove_lock_of_uv()
 
+    def fetch_again(self) -> None:
+        """Fill the folder once more, with files that the cache has not."""
+        self.stage.empty_cache()
+        shutil.rmtree(self.stage.new, ignore_errors=True)
+        result = self._install()
+        if result.code != 0:
+            raise explain(self.case, result.output, self.uv.reports)
+        self.stage.remove_lock_of_uv()
+
     def _prepare(self, pins: list[Pin]) -> bool:
         """Return true if there is something to install."""
         if not pins:

@@ -4,6 +4,7 @@
     advisories/     what was read of the operator's (advisories.py)
     profile-wheels/ what uv sees of the profile (profile_wheels.py)
     unpacked.json   what the wheels in uv's cache have (unpacked.py)
+    digests/        what the files of each wheel have to be (digests.py)
     uv/             /workspace, made anew by each job
     uv/cache/       uv's cache, taken over from the job before
     uv/stage/       this job's: files that uv reads and writes, and `new`
@@ -47,11 +48,12 @@ CACHE_FACTOR = 4
 FILE_MAX = 16 << 20
 ADVISORIES = "advisories"
 PROFILE_WHEELS = "profile-wheels"
+DIGESTS = "digests"
 _LOCK = "lock"
 _SPACE = "uv"
 _CACHE = "cache"
 _STAGE = "stage"
-_KEPT = (_LOCK, _SPACE, ADVISORIES, PROFILE_WHEELS, UNPACKED)
+_KEPT = (_LOCK, _SPACE, ADVISORIES, PROFILE_WHEELS, UNPACKED, DIGESTS)
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ class Stage:
             self._open_space()
             self._open_cache()
             self._bound_cache()
+            self._make_digests()
         except OSError as error:
             raise self._fault(error) from None
         self.folder = self._make(_STAGE, self.space)
@@ -178,6 +181,12 @@ class Stage:
             remove(_CACHE, self.space, self.work)
             self.cache = self._make(_CACHE, self.space)
 
+    def _make_digests(self) -> None:
+        """Make their folder; what else has its name is removed."""
+        if not self.is_folder(DIGESTS, self.work):
+            remove(DIGESTS, self.work, self.work)
+            os.mkdir(DIGESTS, 0o700, dir_fd=self.work)
+
     def empty_cache(self) -> None:
         """Remove all that is in the cache; uv fills it again."""
         for name in os.listdir(self.cache):
@@ -216,6 +225,8 @@ class Stage:
                 os.close(archive)
         if measure.is_over:
             self.empty_cache()
+            # So there are notes of no more wheels than the cache had.
+            remove(DIGESTS, self.work, self.work)
             return
         self.before = Inventory(
             frozenset(os.listdir(self.cache)),

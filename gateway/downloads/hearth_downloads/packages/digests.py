@@ -1,0 +1,216 @@
+"""Notes what the files of a wheel are, by the SHA-256 of the wheel.
+
+    digests/SHA256      in the work folder, where uv cannot write
+
+uv fills a session's folder from its cache. A uv that was taken over can change
+a file there, and which entry is whose. So what a wheel brings is noted when it
+is first seen, and compared each time that it is seen again. That first uv is
+believed.
+
+Not compared is what uv itself writes beside a wheel's files, and a file that
+several wheels of a job have: it does not show which one has won.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+from hearth_downloads.core.folders import open_folder, read_plain, remove
+from hearth_downloads.packages.generations import Package
+from hearth_downloads.packages.metadata import find_owner, read_record
+from hearth_downloads.packages.stage import DIGESTS
+
+# More files than this that several wheels have, or none: it is not noted.
+ODD_MAX = 1000
+SHARED_MAX = 100_000  # entries of all lists that are kept
+_BYTES_MAX = 64 << 20  # of a note
+_PIECE = 1 << 20
+_SHA256 = re.compile("[0-9a-f]{64}")
+_SCRIPTS = "bin"  # they name the Python that runs them
+_WRITTEN = {
+    "INSTALLER",
+    "RECORD",
+    "REQUESTED",
+    "direct_url.json",
+    "uv_cache.json",
+}
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+# Digests by the paths of files; None for a file that others have, too.
+Files = dict[str, Optional[str]]
+
+
+@dataclass
+class Wheel:
+    """The files that one wheel has brought, or those of its note."""
+
+    files: Files = field(default_factory=dict)  # that it lists
+    others: Files = field(default_factory=dict)  # beside them, of no wheel
+
+    def differs(self, noted: Wheel) -> bool:
+        """Return true if a file is another, or only one of them has it."""
+        return any(
+            noted.files.get(path, "") != self.files.get(path, "")
+            for path in noted.files.keys() | self.files.keys()
+            if None not in (noted.files.get(path, ""), self.files.get(path, ""))
+        ) or any(
+            noted.others.get(path) != digest
+            for path, digest in self.others.items()
+        )
+
+    def is_plain(self) -> bool:
+        """Return true if few of its files are odd."""
+        shared = sum(digest is None for digest in self.files.values())
+        return max(shared, len(self.others)) <= ODD_MAX
+
+
+class Digests:
+    """The notes of one work folder; `work` is its descriptor."""
+
+    def __init__(self, work: int) -> None:
+        self.work = work
+        self.new: dict[str, Wheel] = {}  # to be noted, by their hashes
+
+    def find_changed(
+        self,
+        folder: int,
+        packages: Iterable[Package],
+        check: Callable[[], None],
+    ) -> list[str]:
+        """Return the packages whose files are not those of their notes.
+
+        The folder has only what `judge` has permitted. `check` is called for
+        each folder in it and may raise.
+        """
+        there: dict[str, str] = {}
+        _hash_all(folder, "", there, check)
+        wheels = _find_wheels(folder, there)
+        changed = []
+        self.new = {}
+        for one in packages:
+            wheel = wheels.get(one.name, Wheel())
+            if not _SHA256.fullmatch(one.sha256):
+                continue
+            noted = self._read(one.sha256)
+            if noted is None:
+                self.new[one.sha256] = wheel
+            elif wheel.differs(noted):
+                changed.append(one.name)
+        return changed
+
+    def note(self) -> None:
+        """Note what was new; this is not waited for on the disk.
+
+        A note that a power loss has cut does not count.
+        """
+        if not self.new:
+            return
+        folder = open_folder(DIGESTS, self.work)
+        try:
+            for name, wheel in self.new.items():
+                if not wheel.is_plain():
+                    continue
+                part = f"{name}.next"
+                remove(part, folder, self.work)
+                number = os.open(part, _NEW, 0o600, dir_fd=folder)
+                with open(number, "w") as file:
+                    json.dump([wheel.files, wheel.others], file)
+                os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+        finally:
+            os.close(folder)
+
+    def _read(self, name: str) -> Optional[Wheel]:
+        """Return the note of a wheel; None if there is none."""
+        folder = open_folder(DIGESTS, self.work)
+        try:
+            files, others = json.loads(
+                read_plain(name, folder, _BYTES_MAX) or b""
+            )
+        except ValueError:
+            return None
+        finally:
+            os.close(folder)
+        return Wheel(files, others)
+
+
+def _hash_all(
+    folder: int, path: str, found: dict[str, str], check: Callable[[], None]
+) -> None:
+    """Add the digests of all files, but for those that uv has written."""
+    check()
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            inner = f"{path}{entry.name}"
+            if not entry.is_dir(follow_symlinks=False):
+                if not _is_written(inner):
+                    found[inner] = _hash(entry.name, folder)
+                continue
+            opened = open_folder(entry.name, folder)
+            try:
+                _hash_all(opened, f"{inner}/", found, check)
+            finally:
+                os.close(opened)
+
+
+def _hash(name: str, folder: int) -> str:
+    number = os.open(name, _READ, dir_fd=folder)
+    try:
+        digest = hashlib.sha256()
+        while piece := os.read(number, _PIECE):
+            digest.update(piece)
+        return digest.hexdigest()
+    finally:
+        os.close(number)
+
+
+def _is_written(path: str) -> bool:
+    """Return true for what uv writes."""
+    top, _, rest = path.partition("/")
+    return top == _SCRIPTS or (
+        top.lower().endswith(".dist-info") and rest in _WRITTEN
+    )
+
+
+def _find_wheels(folder: int, there: dict[str, str]) -> dict[str, Wheel]:
+    """Return what each package has brought, by the lists that uv writes.
+
+    A file that is on no list may hide a module beside it. So it belongs to all
+    packages that have such a module.
+    """
+    wheels: dict[str, Wheel] = {}
+    owners: dict[str, str] = {}
+    shared = 0
+    for name in sorted(os.listdir(folder)):
+        if not name.lower().endswith(".dist-info"):
+            continue
+        owner = find_owner(name)
+        own = wheels.setdefault(owner, Wheel()).files
+        for path in read_record(folder, name):
+            if path not in there:
+                continue
+            other = owners.setdefault(path, owner)
+            if other == owner:
+                own[path] = there[path]
+                continue
+            shared += 1
+            if shared <= SHARED_MAX:
+                own[path] = wheels[other].files[path] = None
+    others: dict[str, Files] = {}
+    for path, digest in there.items():
+        if path not in owners:
+            others.setdefault(_module(path), {})[path] = digest
+    for wheel in wheels.values():
+        for module in {_module(path) for path in wheel.files}:
+            wheel.others.update(others.get(module, {}))
+    return wheels
+
+
+def _module(path: str) -> str:
+    return path.partition("/")[0].partition(".")[0]
