@@ -16,6 +16,7 @@
 /* The beginning of the name of a client for which the frontend itself sends a
  * request. No viewer's name begins with it. */
 #define FRONTEND_OWN_CLIENT "rest/"
+#define FRONTEND_HTTP       "http" /* the name of HTTP's frontend */
 
 typedef struct frontend frontend_t;
 

@@ -159,14 +159,11 @@ void header_write_lost(const modelview_loss_t *loss, buffer_t *out)
     buffer_text(out, loss->are_files_kept ? "; files kept" : "; files gone");
 }
 
-static void write_loss(buffer_t *out, const modelview_cell_t *cell)
+static void write_end(buffer_t *out, const modelview_loss_t *loss)
 {
-    const modelview_loss_t *loss = cell->loss;
     char time[CLOCK_ISO_SIZE];
 
-    buffer_text(out, cell->status == MODELVIEW_LOST ? " · kernel ended"
-                                                    : " · STATE LOST: kernel "
-                                                      "ended");
+    buffer_text(out, "kernel ended");
     if (loss->wall_us) {
         clock_iso(loss->wall_us, time);
         buffer_format(out, " %.8sZ", time + strlen("2026-01-02T"));
@@ -177,6 +174,21 @@ static void write_loss(buffer_t *out, const modelview_cell_t *cell)
         buffer_text(out, ")");
     }
     header_write_lost(loss, out);
+}
+
+void header_write_loss(const modelview_loss_t *loss, buffer_t *out)
+{
+    buffer_text(out, "STATE LOST: ");
+    write_end(out, loss);
+}
+
+static void write_loss(buffer_t *out, const modelview_cell_t *cell)
+{
+    buffer_text(out, " · ");
+    if (cell->status == MODELVIEW_LOST)
+        write_end(out, cell->loss);
+    else
+        header_write_loss(cell->loss, out);
 }
 
 /* --- What a cell that goes on has shown --- */

@@ -132,17 +132,29 @@ const char *fake_interrupt(void)
 }
 
 static const char *const names[SESSION_COMMANDS] = {
-    [SESSION_LAUNCHING] = "LAUNCHING", [SESSION_LAUNCHED] = "LAUNCHED",
-    [SESSION_FAILED] = "FAILED",       [SESSION_AGAIN] = "AGAIN",
-    [SESSION_HAND] = "HAND",           [SESSION_SHOW] = "SHOW",
-    [SESSION_INTERRUPT] = "INTERRUPT", [SESSION_RESTART] = "RESTART",
-    [SESSION_DELETE] = "DELETE",       [SESSION_TOUCH] = "TOUCH",
-    [SESSION_NOTE] = "NOTE",           [SESSION_ATTACH] = "ATTACH",
-    [SESSION_REVIVE] = "REVIVE",       [SESSION_REVIVED] = "REVIVED",
-    [SESSION_DRAIN] = "DRAIN",         [SESSION_FULL] = "FULL",
-    [SESSION_FILE] = "FILE",           [SESSION_FORGET] = "FORGET",
-    [SESSION_NO_START] = "NO_START",   [SESSION_END] = "END",
-    [SESSION_TOOLS] = "TOOLS",         [SESSION_LOOK] = "LOOK",
+    [SESSION_LAUNCHING] = "LAUNCHING",
+    [SESSION_LAUNCHED] = "LAUNCHED",
+    [SESSION_FAILED] = "FAILED",
+    [SESSION_AGAIN] = "AGAIN",
+    [SESSION_HAND] = "HAND",
+    [SESSION_SHOW] = "SHOW",
+    [SESSION_INTERRUPT] = "INTERRUPT",
+    [SESSION_RESTART] = "RESTART",
+    [SESSION_DELETE] = "DELETE",
+    [SESSION_TOUCH] = "TOUCH",
+    [SESSION_NOTE] = "NOTE",
+    [SESSION_ATTACH] = "ATTACH",
+    [SESSION_REVIVE] = "REVIVE",
+    [SESSION_REVIVED] = "REVIVED",
+    [SESSION_DRAIN] = "DRAIN",
+    [SESSION_FULL] = "FULL",
+    [SESSION_FILE] = "FILE",
+    [SESSION_FORGET] = "FORGET",
+    [SESSION_NO_START] = "NO_START",
+    [SESSION_END] = "END",
+    [SESSION_TOOLS] = "TOOLS",
+    [SESSION_LOOK] = "LOOK",
+    [SESSION_LOSS_REPORTED] = "LOSS_REPORTED",
 };
 
 static const char *const kinds[] = {
@@ -196,12 +208,16 @@ void __wrap_mailbox_line_send(mailbox_line_t *self, void *object)
     snprintf(said + size, sizeof said - size, "%s%s %s", *said ? "; " : "",
              entry->id, names[command->kind]);
     size = strlen(said);
-    if (command->kind == SESSION_NOTE || command->kind == SESSION_NO_START)
+    if (command->kind == SESSION_NOTE || command->kind == SESSION_NO_START
+        || (command->kind == SESSION_SHOW && command->text))
         snprintf(noted, sizeof noted, "%s", command->text);
     if (command->kind == SESSION_INTERRUPT)
         keep_interrupt(&command->interrupt);
     if (command->kind == SESSION_TOOLS && command->token)
         keep_tools(&command->tools);
+    if (command->kind == SESSION_LOSS_REPORTED)
+        snprintf(noted, sizeof noted, "%s %d", command->loss.reader,
+                 (int) command->loss.seq);
     if (command->token)
         snprintf(said + size, sizeof said - size, " %d", (int) command->token);
     else if (command->kind == SESSION_TOOLS)

@@ -88,11 +88,12 @@ json_t *view_json(const execution_view_t *view)
 
     for (size_t i = 0; i < view->view.image_count; i++)
         json_array_append_new(images, image_json(&view->view.images[i]));
-    json = json_pack("{s:o,s:b,s:s,s:I,s:o,s:o}", "text",
-                     json_stringn((const char *) text->data, text->size),
-                     "is_error", view->view.is_error, "status",
-                     status_name(view->status), "cell", (json_int_t) view->cell,
-                     "images", images, "state", execution_view_state(view));
+    json =
+        json_pack("{s:o,s:b,s:s,s:I,s:o,s:o}", "text",
+                  json_stringn((const char *) text->data, text->size),
+                  "is_error", view->view.is_error, "status",
+                  status_name(view->status), "cell", (json_int_t) view->cell,
+                  "images", images, "state", execution_view_state(view->loss));
     if (view->duration_us >= 0)
         json_object_set_new(json, "ms",
                             json_real((double) view->duration_us / 1000));

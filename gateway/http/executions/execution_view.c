@@ -55,11 +55,14 @@ static modelview_status_t status_of(const execution_t *run, const json_t *reply)
 
 /* --- The loss of variables --- */
 
-/* Returns the loss that the session has reported with the cell, or that ended
- * it: a session that is gone reports it in its reply's text. The caller owns
- * it. NULL if there is none. */
-static json_t *loss_of(const cell_outcome_t *outcome, modelview_status_t status)
+/* Returns the loss that ended the cell, that the client has not got or that the
+ * session has reported with the cell: a session that is gone reports it in its
+ * reply's text. The caller owns it. NULL if there is none. */
+static json_t *loss_of(const cell_outcome_t *outcome, modelview_status_t status,
+                       const json_t *unreported)
 {
+    if (unreported && status != MODELVIEW_LOST)
+        return json_deep_copy(unreported);
     if (outcome->lost)
         return json_incref(outcome->lost);
     if (status != MODELVIEW_LOST)
@@ -67,16 +70,16 @@ static json_t *loss_of(const cell_outcome_t *outcome, modelview_status_t status)
     return json_pack("{s:s}", "cause", text_member(outcome->reply, "evalue"));
 }
 
-json_t *execution_view_state(const execution_view_t *self)
+json_t *execution_view_state(const json_t *loss)
 {
     static const char *const members[] = {"cause", "at", "more", "incomplete",
                                           "reviving"};
-    json_t *names = json_object_get(self->loss, "names");
-    json_t *state = json_pack("{s:b,s:o}", "kept", self->loss == NULL, "lost",
+    json_t *names = json_object_get(loss, "names");
+    json_t *state = json_pack("{s:b,s:o}", "kept", loss == NULL, "lost",
                               names ? json_incref(names) : json_array());
 
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        json_t *value = json_object_get(self->loss, members[i]);
+        json_t *value = json_object_get(loss, members[i]);
         if (value)
             json_object_set(state, members[i], value);
     }
@@ -118,7 +121,7 @@ int execution_view_make(const http_t *http, const executions_t *runs,
              && execution_outcome_read(http, runs, run, &outcome) < 0)
         return -ENOENT;
     self.status = status_of(run, outcome.reply);
-    self.loss = loss_of(&outcome, self.status);
+    self.loss = loss_of(&outcome, self.status, options->loss);
     loss = modelview_read_loss(self.loss);
     take(&self, &outcome);
     cell_outcome_add_pages(self.outputs, self.reply);

@@ -1,6 +1,7 @@
 /* Shows a run of executions.h as a language model reads it, in any state, and
  * more of an output by its reference. A loss of variables is part of the views
- * of the run with which the session has reported it. */
+ * of the run with which the session has reported it. It is also part of a view
+ * whose client has not got it. */
 #ifndef HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTION_VIEW_H
 #define HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTION_VIEW_H
 
@@ -12,6 +13,7 @@ typedef struct {
     bool is_new_session; /* it was made for this run */
     const char *hint;    /* borrowed; for a run that is not done; or NULL */
     size_t tokens_max;   /* about; 0: MODELVIEW_TOKENS */
+    const json_t *loss;  /* borrowed; that the client has not got; or NULL */
 } execution_view_options_t;
 
 typedef struct {
@@ -35,10 +37,10 @@ int execution_view_make(const http_t *http, const executions_t *runs,
                         const execution_view_options_t *options,
                         execution_view_t *ret_view);
 
-/* Returns {"kept","lost"} for programs, owned by the caller. After a loss it
- * has the members of the loss that apply: "cause", "at", "more", "incomplete",
- * "reviving" (loss_notice.h). */
-json_t *execution_view_state(const execution_view_t *self);
+/* Returns {"kept","lost"} for programs, owned by the caller. After a loss,
+ * which else is NULL, it has the members of it that apply: "cause", "at",
+ * "more", "incomplete", "reviving" (loss_notice.h). */
+json_t *execution_view_state(const json_t *loss);
 
 /* Appends the part of an output to *out, or a sentence that says why there is
  * none (modelview_read_output). Any cell of the session can be read. Returns

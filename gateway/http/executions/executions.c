@@ -98,7 +98,7 @@ static bool is_ours(const journal_record_t *record)
     const char *client = json_string_value(
         json_array_get(json_object_get(origin, "identities"), 0));
 
-    return front && strcmp(front, "http") == 0 && client
+    return front && strcmp(front, FRONTEND_HTTP) == 0 && client
            && strncmp(client, hex, sizeof hex - 1) == 0;
 }
 

@@ -317,8 +317,8 @@ static int make(options_t *options, memory_budget_t *memory, int64_t begun_us,
         || (r = export_worker_new(options, self->http.journal_key,
                                   &self->http.export_worker, fault))
                < 0
-        || (r = frontend_new("http", options->runtime_dir, &self->http.frontend,
-                             fault))
+        || (r = frontend_new(FRONTEND_HTTP, options->runtime_dir,
+                             &self->http.frontend, fault))
                < 0
         || (r = hangups_new(&self->http.connections.hangups, fault)) < 0
         || (r = listener_bind(self, fault)) < 0

@@ -180,6 +180,7 @@ static const struct {
     {"session_create_request", on_create},
     {"session_list_request", on_list},
     {"session_show_request", session_api_on_show},
+    {"session_loss_reported_request", session_api_on_loss_reported},
     {"session_delete_request", session_api_on_delete},
     {"session_interrupt_request", session_api_on_interrupt},
     {"session_restart_request", session_api_on_restart},
@@ -212,7 +213,7 @@ static void note_request(const registry_parts_t *parts,
         "viewer_list_request",      "recording_list_request",
         "session_tools_request",    "tool_server_request",
         "packages_request",         "fetch_request",
-        "session_withdraw_request",
+        "session_withdraw_request", "session_loss_reported_request",
     };
     const char *id = json_string_value(json_object_get(content, "id"));
     const char *type = message_type(request);

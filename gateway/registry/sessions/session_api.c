@@ -148,7 +148,23 @@ static void pass(const registry_parts_t *parts, json_t *content,
 void session_api_on_show(const registry_parts_t *parts, json_t *content,
                          message_t **request_p)
 {
-    pass(parts, content, request_p, session_command_new(SESSION_SHOW, 0));
+    const char *reader = json_string_value(json_object_get(content, "reader"));
+
+    pass(parts, content, request_p,
+         reader ? session_command_new_text(SESSION_SHOW, 0, reader)
+                : session_command_new(SESSION_SHOW, 0));
+}
+
+void session_api_on_loss_reported(const registry_parts_t *parts,
+                                  json_t *content, message_t **request_p)
+{
+    session_command_t *command = session_command_new(SESSION_LOSS_REPORTED, 0);
+    const char *reader = json_string_value(json_object_get(content, "reader"));
+
+    command->loss.reader = mem_text(reader ? reader : "");
+    command->loss.seq =
+        (uint64_t) json_integer_value(json_object_get(content, "seq"));
+    pass(parts, content, request_p, command);
 }
 
 void session_api_on_delete(const registry_parts_t *parts, json_t *content,

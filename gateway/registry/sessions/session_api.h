@@ -16,6 +16,8 @@ session_entry_t *session_api_find(const registry_parts_t *parts,
 /* Take the request, and pass it to the session's actor or answer it. */
 void session_api_on_show(const registry_parts_t *parts, json_t *content,
                          message_t **request_p);
+void session_api_on_loss_reported(const registry_parts_t *parts,
+                                  json_t *content, message_t **request_p);
 void session_api_on_delete(const registry_parts_t *parts, json_t *content,
                            message_t **request_p);
 void session_api_on_interrupt(const registry_parts_t *parts, json_t *content,

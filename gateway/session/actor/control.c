@@ -18,6 +18,7 @@
 #include "gateway/session/core/escalation.h"
 #include "gateway/session/core/holding.h"
 #include "gateway/session/core/imported.h"
+#include "gateway/session/core/loss_report.h"
 #include "gateway/session/core/persist.h"
 #include "gateway/session/core/replies.h"
 #include "gateway/session/core/shutdown.h"
@@ -126,6 +127,12 @@ static void on_again(session_t *self, session_command_t *command)
 
 static void on_show(session_t *self, session_command_t *command)
 {
+    announce_to(self, command->token, command->text);
+}
+
+static void on_loss_reported(session_t *self, session_command_t *command)
+{
+    loss_report_tell(self, command->loss.reader, command->loss.seq);
     announce_session(self, command->token);
 }
 
@@ -410,17 +417,29 @@ static void on_no_start(session_t *self, session_command_t *command)
 
 static void (*const handlers[SESSION_COMMANDS])(session_t *self,
                                                 session_command_t *command) = {
-    [SESSION_LAUNCHING] = on_launching, [SESSION_LAUNCHED] = on_launched,
-    [SESSION_FAILED] = on_failed,       [SESSION_AGAIN] = on_again,
-    [SESSION_HAND] = on_hand,           [SESSION_SHOW] = on_show,
-    [SESSION_INTERRUPT] = on_interrupt, [SESSION_RESTART] = on_restart,
-    [SESSION_DELETE] = on_delete,       [SESSION_END] = on_end,
-    [SESSION_TOUCH] = on_keepalive,     [SESSION_NOTE] = on_note,
-    [SESSION_ATTACH] = on_attach,       [SESSION_REVIVE] = on_revive,
-    [SESSION_REVIVED] = on_revived,     [SESSION_DRAIN] = on_drain,
-    [SESSION_FULL] = on_full,           [SESSION_FILE] = on_file,
-    [SESSION_TOOLS] = on_tools,         [SESSION_FORGET] = on_forget,
-    [SESSION_NO_START] = on_no_start,   [SESSION_LOOK] = on_look,
+    [SESSION_LAUNCHING] = on_launching,
+    [SESSION_LAUNCHED] = on_launched,
+    [SESSION_FAILED] = on_failed,
+    [SESSION_AGAIN] = on_again,
+    [SESSION_HAND] = on_hand,
+    [SESSION_SHOW] = on_show,
+    [SESSION_INTERRUPT] = on_interrupt,
+    [SESSION_RESTART] = on_restart,
+    [SESSION_DELETE] = on_delete,
+    [SESSION_END] = on_end,
+    [SESSION_TOUCH] = on_keepalive,
+    [SESSION_NOTE] = on_note,
+    [SESSION_ATTACH] = on_attach,
+    [SESSION_REVIVE] = on_revive,
+    [SESSION_REVIVED] = on_revived,
+    [SESSION_DRAIN] = on_drain,
+    [SESSION_FULL] = on_full,
+    [SESSION_FILE] = on_file,
+    [SESSION_TOOLS] = on_tools,
+    [SESSION_FORGET] = on_forget,
+    [SESSION_NO_START] = on_no_start,
+    [SESSION_LOOK] = on_look,
+    [SESSION_LOSS_REPORTED] = on_loss_reported,
 };
 
 void control_take(session_t *self, session_command_t **command_p)

@@ -4,7 +4,7 @@
 #include "gateway/frontends/frontends.h"
 #include "gateway/session/core/activity.h"
 #include "gateway/session/core/audit_events.h"
-#include "gateway/session/core/loss_notice.h"
+#include "gateway/session/core/loss_report.h"
 #include "gateway/session/core/session_info.h"
 #include "gateway/session/lifecycle/notify.h"
 #include "gateway/session/lifecycle/timers.h"
@@ -38,11 +38,20 @@ static json_t *describe_whole(const session_t *self)
     return model;
 }
 
+void announce_to(session_t *self, uint64_t token, const char *identity)
+{
+    json_t *model = describe_whole(self);
+    json_t *loss = identity ? loss_report_model(self, identity) : NULL;
+
+    if (loss)
+        json_object_set_new(model, "unreported", loss);
+    notify_answer(self->notify, token,
+                  json_pack("{s:s,s:o}", "status", "ok", "session", model));
+}
+
 void announce_session(session_t *self, uint64_t token)
 {
-    notify_answer(self->notify, token,
-                  json_pack("{s:s,s:o}", "status", "ok", "session",
-                            describe_whole(self)));
+    announce_to(self, token, NULL);
 }
 
 static char *describe_text(const session_t *self)

@@ -7,6 +7,9 @@
 
 /* Answers a request of the registry with the session as it is. */
 void announce_session(session_t *self, uint64_t token);
+/* Does the same for a client with this identity, or NULL, which gets as
+ * "unreported" the loss that it does not know (loss_report_model). */
+void announce_to(session_t *self, uint64_t token, const char *identity);
 /* Does the same without data that has to be looked for in /proc: a client
  * waits. */
 void announce_created(session_t *self, uint64_t token);

@@ -248,7 +248,17 @@ void loss_notice_expect(loss_notice_t *self, const char *reader)
 bool loss_notice_is_due(const loss_notice_t *self, const char *reader)
 {
     return self->losses.loss.fresh_seq
-           && !loss_readers_has(&self->readers, reader);
+           && !loss_notice_was_reported(self, reader);
+}
+
+bool loss_notice_was_reported(const loss_notice_t *self, const char *reader)
+{
+    return loss_readers_has(&self->readers, reader);
+}
+
+uint64_t loss_notice_seq(const loss_notice_t *self)
+{
+    return self->losses.loss.seq;
 }
 
 bool loss_notice_is_reviving(const loss_notice_t *self)

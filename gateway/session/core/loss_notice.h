@@ -49,6 +49,10 @@ void loss_notice_expect(loss_notice_t *self, const char *reader);
 
 /* Returns true if there is a loss that the reader does not have. */
 bool loss_notice_is_due(const loss_notice_t *self, const char *reader);
+/* Returns true if the reader has got the last loss. */
+bool loss_notice_was_reported(const loss_notice_t *self, const char *reader);
+/* Returns the number of the last loss's record; 0: there is none. */
+uint64_t loss_notice_seq(const loss_notice_t *self);
 /* Returns true if a revival began that has not ended, or was broken off. */
 bool loss_notice_is_reviving(const loss_notice_t *self);
 /* Returns the loss, for the caller: "cause", "names", and if they apply "at"

@@ -10,20 +10,27 @@
 
 #define ROOM 16 /* by which a list grows */
 
+void loss_readers_digest(const char *identity,
+                         char ret_reader[LOSS_READERS_NAME_SIZE])
+{
+    uint8_t digest[16];
+
+    crypto_generichash(digest, sizeof digest, (const uint8_t *) identity,
+                       strlen(identity), NULL, 0);
+    sodium_bin2hex(ret_reader, LOSS_READERS_NAME_SIZE, digest, sizeof digest);
+}
+
 bool loss_readers_name(const request_t *request,
                        char ret_reader[LOSS_READERS_NAME_SIZE])
 {
     cleanup_free char *name = NULL;
-    uint8_t digest[16];
 
     if (!request->is_execute || request->silent)
         return false;
     name = request_reader(request);
     if (!name)
         return false;
-    crypto_generichash(digest, sizeof digest, (const uint8_t *) name,
-                       strlen(name), NULL, 0);
-    sodium_bin2hex(ret_reader, LOSS_READERS_NAME_SIZE, digest, sizeof digest);
+    loss_readers_digest(name, ret_reader);
     return true;
 }
 

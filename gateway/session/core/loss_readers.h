@@ -23,6 +23,10 @@ _Static_assert(LOSS_READERS_MAX >= TOKENS_MAX + 1,
 bool loss_readers_name(const request_t *request,
                        char ret_reader[LOSS_READERS_NAME_SIZE]);
 
+/* Writes the digest of a reader's identity. */
+void loss_readers_digest(const char *identity,
+                         char ret_reader[LOSS_READERS_NAME_SIZE]);
+
 /* All zero: an empty list. */
 typedef struct {
     char (*list)[LOSS_READERS_NAME_SIZE]; /* owned; the oldest first */

@@ -72,6 +72,38 @@ void loss_report_note(session_t *self, const request_t *request)
     note(self, reader);
 }
 
+/* --- A client that asks --- */
+
+json_t *loss_report_model(const session_t *self, const char *identity)
+{
+    uint64_t seq = loss_notice_seq(self->losses);
+    char reader[LOSS_READERS_NAME_SIZE];
+    json_t *loss;
+
+    /* A fresh kernel may still be starting, or there may be none. */
+    loss_readers_digest(identity, reader);
+    if (!seq || loss_notice_was_reported(self->losses, reader))
+        return NULL;
+    loss = loss_notice_model(self->losses, reader, is_being_revived(self));
+    json_object_set_new(loss, "seq", json_integer((json_int_t) seq));
+    return loss;
+}
+
+/* The journal of a session that is gone takes no more notes, so the next
+ * gateway reports that loss again. */
+void loss_report_tell(session_t *self, const char *identity, uint64_t seq)
+{
+    char reader[LOSS_READERS_NAME_SIZE];
+
+    loss_readers_digest(identity, reader);
+    if (seq != loss_notice_seq(self->losses) || is_being_revived(self)
+        || loss_notice_was_reported(self->losses, reader))
+        return;
+    loss_notice_tell(self->losses, reader);
+    if (!session_state_is(self->state, PHASE_GONE))
+        note(self, reader);
+}
+
 /* --- A loss that is about to happen --- */
 
 static bool is_reader(const request_t *request)

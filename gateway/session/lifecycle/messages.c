@@ -70,6 +70,9 @@ static void clear_command(session_command_t *self)
     case SESSION_INTERRUPT:
         free(self->interrupt.msg_id);
         break;
+    case SESSION_LOSS_REPORTED:
+        free(self->loss.reader);
+        break;
     case SESSION_TOOLS:
         free(self->tools.who);
         free(self->tools.provider);
@@ -86,9 +89,9 @@ static void clear_command(session_command_t *self)
     case SESSION_FILE:
     case SESSION_LOOK:
     case SESSION_NO_START:
+    case SESSION_SHOW:
         free(self->text);
         break;
-    case SESSION_SHOW:
     case SESSION_RESTART:
     case SESSION_DELETE:
     case SESSION_TOUCH:

@@ -24,8 +24,10 @@ typedef enum {
     SESSION_AGAIN,     /* text: the launch failed, and the next one may
                           succeed */
     SESSION_HAND,      /* hand: the session leaves the pool */
-    SESSION_SHOW,      /* asks for its description */
-    SESSION_INTERRUPT, /* interrupt: the running cell, or one request */
+    SESSION_SHOW,      /* text: a reader that wants to learn of a loss, or NULL;
+                          asks for its description */
+    SESSION_LOSS_REPORTED, /* loss: a reader has got a loss in an answer */
+    SESSION_INTERRUPT,     /* interrupt: the running cell, or one request */
     SESSION_RESTART,
     SESSION_DELETE,
     SESSION_END,     /* text: why it ends at once */
@@ -85,6 +87,11 @@ typedef struct {
                      which runs */
 } session_interrupt_t;
 
+typedef struct {
+    char *reader; /* owned */
+    uint64_t seq; /* of the loss */
+} session_loss_reported_t;
+
 typedef enum {
     TOOLS_REGISTER, /* text: JSON array of tools */
     TOOLS_REMOVE,   /* the provider and its tools */
@@ -119,6 +126,7 @@ typedef struct {
         session_hand_t hand;
         char *text; /* owned */
         session_interrupt_t interrupt;
+        session_loss_reported_t loss;
         session_tools_request_t tools;
         uid_t host_uid;
         int64_t grace_ms; /* for a running cell */

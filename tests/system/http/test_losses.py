@@ -105,6 +105,89 @@ def test_mcp_reports_a_loss_once_to_each_token(
     assert made["token"].encode() not in journal
 
 
+LINE = re.compile(
+    r"session ([0-9a-f]{8}) · STATE LOST: kernel ended \d\d:\d\d:\d\dZ "
+    r"\(restarted on request\); variables df model gone; files kept"
+)
+TOUCHING: list[tuple[str, dict[str, Any]]] = [
+    ("files", {"action": "list"}),
+    ("files", {"action": "read", "path": "nothing"}),
+    ("session", {"action": "show"}),
+    ("session", {"action": "processes"}),
+    ("session", {"action": "run", "command": "true"}),
+    ("read_output", {"ref": "out:9.9"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"), TOUCHING, ids=lambda of: str(of)[:60]
+)
+def test_the_first_answer_of_any_tool_has_the_loss(
+    mortal: Gateway, lost: Session, tool: str, arguments: dict[str, Any]
+) -> None:
+    web = Web.of(mortal)
+    lost.wait_state("idle")
+    before, after = (
+        Rpc(web).call(tool, **arguments, session=lost.id)["content"]
+        for _ in range(2)
+    )
+    found = LINE.fullmatch(before[0]["text"])
+    assert found, before
+    assert lost.id.startswith(found[1])
+    assert "LOST" not in str(after)
+    assert "LOST" not in over_mcp(web, lost)
+    run_again(mortal, web)
+    assert "LOST" not in over_mcp(web, lost)
+    # Who has not asked has not got it.
+    assert "model gone" in for_model(lost)
+
+
+def test_wait_has_a_loss_after_the_run(mortal: Gateway) -> None:
+    web = Web.of(mortal)
+    session = mortal.create()
+    over_mcp(web, session, "df = [1]; model = 2")
+    mortal.run("session", "restart", session.id)
+    session.wait_state("idle")
+    before, after = (
+        head_of(Rpc(web).call("wait", session=session.id)) for _ in range(2)
+    )
+    assert LOSS.search(before.replace(" · +df +model", "")), before
+    assert "LOST" not in after
+
+
+def test_a_program_gets_the_loss_as_a_state(
+    mortal: Gateway, lost: Session
+) -> None:
+    structured = Rpc(Web.of(mortal), "/mcp/structured")
+    lost.wait_state("idle")
+    before, after = (
+        structured.call("files", action="list", session=lost.id)
+        for _ in range(2)
+    )
+    state = before["structuredContent"]["state"]
+    assert not state["kept"]
+    assert state["lost"] == ["df", "model"]
+    assert before["structuredContent"]["text"].startswith("path\t")
+    assert "state" not in after["structuredContent"]
+
+
+def test_files_of_a_session_that_is_gone_come_with_its_loss(
+    mortal: Gateway,
+) -> None:
+    web = Web.of(mortal)
+    session = mortal.create()
+    session.exec("df = 1")
+    mortal.run("session", "delete", session.id)
+    session.wait_state("gone")
+    before, after = (
+        Rpc(web).call("files", action="list", session=session.id)["content"]
+        for _ in range(2)
+    )
+    assert "; variable df gone; files kept" in before[0]["text"]
+    assert before[1]["text"].startswith("path\t")
+    assert "LOST" not in str(after)
+
+
 def test_exec_for_a_model_reports_a_loss_once(
     mortal: Gateway, lost: Session
 ) -> None:

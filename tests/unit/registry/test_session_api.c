@@ -128,6 +128,21 @@ static void each_request_is_a_command(void **state)
     ANSWERS("");
 }
 
+/* A reader wants to learn of a loss of variables, and has got it. */
+static void a_reader_is_passed_on(void **state)
+{
+    ask(session_api_on_show, *state, "{\"id\":\"aa1\",\"reader\":\"http/t\"}");
+    assert_string_equal(sent("aa1 SHOW"), "");
+    assert_string_equal(fake_noted(), "http/t");
+    ask(session_api_on_loss_reported, *state,
+        "{\"id\":\"aa1\",\"reader\":\"http/t\",\"seq\":7}");
+    assert_string_equal(sent("aa1 TOLD"), "");
+    assert_string_equal(fake_noted(), "http/t 7");
+    ask(session_api_on_loss_reported, *state, "{\"id\":\"aa1\"}");
+    assert_string_equal(fake_noted(), " 0");
+    ANSWERS("");
+}
+
 /* The old kernel would end, and no other could start. */
 static void a_restart_that_would_fail_is_refused(void **state)
 {
@@ -405,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_request_is_a_command),
+        TEST(a_reader_is_passed_on),
         TEST(a_restart_that_would_fail_is_refused),
         TEST(a_restart_waits_for_the_packages_of_its_profile),
         TEST(a_gateway_that_stops_restarts_nothing),

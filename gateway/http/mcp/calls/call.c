@@ -40,6 +40,7 @@ static void destroy(void **self_p)
     if (self->state_end)
         self->state_end(&self->state);
     free(self->bound);
+    json_decref(self->loss);
     rpc_message_clear(&self->message);
     buffer_reset(&self->events);
     free(self);

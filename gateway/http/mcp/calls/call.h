@@ -38,6 +38,8 @@ struct mcp_call {
     char *bound;                    /* owned; the endpoint's session, or NULL */
     bool is_structured;             /* results are for programs, too */
     json_t *arguments;              /* borrowed; of a tool, never NULL there */
+    json_t *loss;                   /* owned; that the answer has to report
+                                       (results/loss_block.h), or NULL */
     char attached[FRONTEND_ID_MAX]; /* the session that it attaches to, ... */
     void (*on_attached)(mcp_call_t *call,
                         const struct subscription *subscription,

@@ -4,6 +4,7 @@
 
 #include "gateway/http/executions/execution_view.h"
 #include "gateway/http/mcp/protocol/resource_uri.h"
+#include "gateway/http/mcp/results/loss_block.h"
 #include "gateway/http/mcp/results/structured.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "notebooks/modelview/short_id.h"
@@ -41,6 +42,7 @@ json_t *run_answer_result(http_t *http, const char *session, executions_t *runs,
         .is_new_session = answer->is_new,
         .hint = answer->is_for_task ? NULL : "call wait",
         .tokens_max = answer->tokens_max,
+        .loss = answer->call ? loss_block_loss(answer->call) : NULL,
     };
     cleanup_execution_view execution_view_t view = {0};
 
@@ -51,6 +53,9 @@ json_t *run_answer_result(http_t *http, const char *session, executions_t *runs,
         if (answer->is_structured)
             json_object_set_new(result, "structuredContent",
                                 structured_run(session, &view));
+        /* A run that ended with its kernel has a loss of its own. */
+        if (answer->call && view.status != MODELVIEW_LOST)
+            loss_block_tell(answer->call);
         return result;
     }
     cleanup_free char *text =
@@ -66,6 +71,7 @@ void run_answer(mcp_call_t *call, const char *session, executions_t *runs,
     run_answer_t own = *answer;
 
     own.is_structured = call->is_structured;
+    own.call = call;
     call_result(call, run_answer_result(call->exchange->http, session, runs,
                                         run, &own));
 }

@@ -10,6 +10,8 @@ typedef struct {
     bool is_for_task;   /* the client polls a task, so the model need not ask */
     bool is_structured; /* a program is answered, too */
     size_t tokens_max;  /* of the text, about; 0: as usual */
+    mcp_call_t *call;   /* borrowed; its client may have to get a loss; or
+                           NULL */
 } run_answer_t;
 
 /* Returns a tool's result for the caller: the run's view for a model, text,

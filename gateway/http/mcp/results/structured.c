@@ -153,7 +153,7 @@ json_t *structured_run(const char *session, const execution_view_t *view)
                             stream_text(view->outputs, "stdout"), "stderr",
                             stream_text(view->outputs, "stderr"), "images",
                             images_of(session, &view->view), "state",
-                            execution_view_state(view));
+                            execution_view_state(view->loss));
     json_t *result = result_text(view->outputs);
     json_t *error = error_of(view->reply);
 

@@ -3,6 +3,8 @@
 #include "gateway/http/mcp/results/tool_result.h"
 
 #include "gateway/http/core/model.h"
+#include "gateway/http/executions/execution_view.h"
+#include "gateway/http/mcp/results/loss_block.h"
 #include "gateway/http/mcp/results/structured.h"
 
 #include <stdarg.h>
@@ -34,16 +36,20 @@ json_t *tool_result_image(const char *mime, const char *base64, size_t size)
 static void answer(mcp_call_t *call, bool is_error, json_t *blocks,
                    json_t *more)
 {
-    json_t *result =
-        json_pack("{s:o,s:b}", "content", blocks, "isError", is_error);
+    json_t *result = json_pack("{s:b}", "isError", is_error);
 
     if (call->is_structured) {
         json_t *structured = structured_text(is_error, blocks);
 
         json_object_update_missing(structured, more);
+        if (call->loss)
+            json_object_set_new(structured, "state",
+                                execution_view_state(loss_block_loss(call)));
         json_object_set_new(result, "structuredContent", structured);
     }
     json_decref(more);
+    loss_block_add(call, blocks);
+    json_object_set_new(result, "content", blocks);
     call_result(call, result);
 }
 

@@ -1,8 +1,10 @@
 /* Finds a tool's session. A gone session is never replaced silently: the model
- * learns when and why it ended, and that its files are kept. */
+ * learns when and why it ended, and that its files are kept. A loss that the
+ * model has not got is part of the answer, whatever the tool does. */
 #include "gateway/http/mcp/tools/tool_session.h"
 
 #include "gateway/http/core/model.h"
+#include "gateway/http/mcp/results/loss_block.h"
 #include "gateway/http/mcp/results/session_end.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "notebooks/modelview/short_id.h"
@@ -25,7 +27,7 @@ void tool_session_ask(mcp_call_t *call, registry_client_reply_fn *fn)
 
     if (name)
         registry_client_ask(call->exchange, "session_show_request",
-                            json_pack("{s:s}", "id", name), fn);
+                            loss_block_request(call, name), fn);
     else
         tool_result_text(call, true,
                          "session is missing: the id that an earlier result "
@@ -43,8 +45,10 @@ const json_t *tool_session_of(mcp_call_t *call, const json_t *reply)
                           "without a session makes a new one.");
         return NULL;
     }
-    return tool_result_is_ok(call, reply) ? json_object_get(reply, "session")
-                                          : NULL;
+    if (!tool_result_is_ok(call, reply))
+        return NULL;
+    loss_block_keep(call, json_object_get(reply, "session"));
+    return json_object_get(reply, "session");
 }
 
 const json_t *tool_session_alive(mcp_call_t *call, const json_t *reply)
@@ -56,6 +60,7 @@ const json_t *tool_session_alive(mcp_call_t *call, const json_t *reply)
     if (!session || !model_is_gone(session))
         return session;
     session_end_write(session, &end);
+    loss_block_tell(call); /* by this answer */
     tool_result_text(call, true,
                      "[-] STATE LOST · session %s · %.*s. Call session with "
                      "action restart to go on under the same id%s.",

@@ -1,5 +1,6 @@
 /* The tool `session`. */
 #include "gateway/http/core/model.h"
+#include "gateway/http/mcp/results/loss_block.h"
 #include "gateway/http/mcp/results/session_end.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "gateway/http/mcp/tools/hearth_tools.h"
@@ -64,6 +65,7 @@ static void on_show(exchange_t *exchange, const json_t *reply)
     if (model_is_gone(session)) {
         buffer_text(&out, "\n");
         session_end_write(session, &out);
+        loss_block_tell(call); /* by this answer */
     } else if (*model_text(session, "expires_at")) {
         buffer_format(&out, "\nends if idle until %.19s UTC",
                       model_text(session, "expires_at"));
@@ -122,6 +124,7 @@ static void on_restart_shown(exchange_t *exchange, const json_t *reply)
 
     if (!session)
         return;
+    loss_block_drop(call); /* the next answer has it, with this one */
     if (model_is_gone(session)) {
         registry_client_ask(exchange, "session_revive_request",
                             json_pack("{s:s}", "id", id), on_revived);

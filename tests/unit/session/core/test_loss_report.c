@@ -281,6 +281,72 @@ static void a_member_of_that_name_elsewhere_is_no_loss(void **state)
     assert_true(is_due(self));
 }
 
+static void a_client_that_asks_gets_the_loss_until_it_has_it(void **state)
+{
+    session_t *self = *state;
+    json_auto_t *none = NULL, *loss = NULL, *again = NULL, *other = NULL;
+    uint64_t seq;
+
+    make_variable(self);
+    none = loss_report_model(self, "http/a");
+    assert_null(none);
+    lose(self);
+    loss = loss_report_model(self, "http/a");
+    assert_non_null(loss);
+    assert_int_equal(json_array_size(json_object_get(loss, "names")), 1);
+    seq = (uint64_t) json_integer_value(json_object_get(loss, "seq"));
+    assert_int_not_equal(seq, 0);
+    again = loss_report_model(self, "http/a");
+    assert_true(json_equal(loss, again));
+    /* It has got another one, which is not the last. */
+    loss_report_tell(self, "http/a", seq - 1);
+    other = loss_report_model(self, "http/a");
+    assert_non_null(other);
+    loss_report_tell(self, "http/a", seq);
+    assert_null(loss_report_model(self, "http/a"));
+    assert_int_not_equal(find(self, "loss_reported", "{\"reader\":\""), 0);
+    fake_session_take_over(self);
+    assert_null(loss_report_model(self, "http/a"));
+    json_auto_t *of_b = loss_report_model(self, "http/b");
+    assert_non_null(of_b);
+}
+
+/* A client is the same reader by its cells and by its questions. */
+static void a_client_that_asks_is_the_reader_of_its_cells(void **state)
+{
+    session_t *self = *state;
+    json_auto_t *loss = NULL;
+
+    make_variable(self);
+    lose(self);
+    assert_true(is_due(self));
+    loss = loss_report_model(self, "key");
+    loss_report_tell(
+        self, "key",
+        (uint64_t) json_integer_value(json_object_get(loss, "seq")));
+    assert_false(is_due(self));
+}
+
+/* Its journal takes no more notes, so this gateway alone knows who has it. */
+static void a_client_gets_the_loss_of_a_session_that_is_gone(void **state)
+{
+    session_t *self = *state;
+    json_auto_t *loss = NULL;
+
+    make_variable(self);
+    fake_session_note(self, "gone", 0, "{\"detail\":\"a limit\"}");
+    session_state_step(self->state, STATE_ON_STOP);
+    session_state_step(self->state, STATE_ON_EXIT);
+    assert_true(session_state_is(self->state, PHASE_GONE));
+    loss = loss_report_model(self, "http/a");
+    assert_non_null(loss);
+    loss_report_tell(
+        self, "http/a",
+        (uint64_t) json_integer_value(json_object_get(loss, "seq")));
+    assert_null(loss_report_model(self, "http/a"));
+    assert_int_equal(find(self, "loss_reported", "reader"), 0);
+}
+
 static void a_cell_that_fails_by_it_has_the_loss(void **state)
 {
     session_t *self = *state;
@@ -522,6 +588,9 @@ int main(void)
         X(a_note_alone_says_who_has_it),
         X(a_reader_in_another_state_does_not_have_it),
         X(a_member_of_that_name_elsewhere_is_no_loss),
+        X(a_client_that_asks_gets_the_loss_until_it_has_it),
+        X(a_client_that_asks_is_the_reader_of_its_cells),
+        X(a_client_gets_the_loss_of_a_session_that_is_gone),
         X(a_cell_that_fails_by_it_has_the_loss),
         X(a_reply_alone_says_who_has_it),
         X(a_loss_is_foreseen_for_its_readers),
