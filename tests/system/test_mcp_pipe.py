@@ -12,7 +12,7 @@ from typing import ClassVar, Iterator, Optional
 
 import pytest
 import tomllib
-from deadline import wait_for
+from deadline import DEADLINE, wait_for
 from harness import HEARTH, Gateway, Session
 from pipe import META, Json, Pipe, session_of, text_of
 
@@ -45,6 +45,18 @@ def test_both_eras(pipe: Pipe) -> None:
     pipe.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
     assert pipe.ask("ping", modern=False)["result"] == {}
     assert len(pipe.ask("tools/list", modern=False)["result"]["tools"]) == 5
+
+
+def test_the_last_line_needs_no_newline(gateway: Gateway) -> None:
+    pipe = Pipe(gateway)
+    assert pipe.process.stdin
+    pipe.process.stdin.write(
+        '{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
+        '{"jsonrpc": "2.0", "id": 2, "method": "ping"}'
+    )
+    pipe.process.stdin.close()
+    assert sorted(pipe.read()["id"] for _ in range(2)) == [1, 2]
+    assert pipe.process.wait(DEADLINE) == 0
 
 
 def test_a_wrong_initialize_is_answered(pipe: Pipe) -> None:

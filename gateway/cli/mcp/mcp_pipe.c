@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "gateway/cli/client/http_reply.h"
 #include "gateway/cli/client/net_stream.h"
+#include "gateway/cli/mcp/mcp_held.h"
 #include "gateway/cli/mcp/mcp_listen.h"
 #include "gateway/cli/mcp/mcp_output.h"
 #include "gateway/cli/mcp/mcp_request.h"
@@ -19,10 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINES_MAX   64          /* requests under way; more of them wait */
-#define URGENT_MAX  64          /* besides, of what ends a wait */
-#define HELD_MAX    1024        /* requests that wait */
-#define HELD_BYTES  MESSAGE_MAX /* of them */
 #define MESSAGE_MAX (32u << 20) /* bytes of a message */
 #define LOSSES_MAX  2           /* gateways that end under a request */
 #define PATIENCE_MS 30000       /* for another gateway in the place of one */
@@ -30,7 +27,8 @@
 #define AWAY_MS     1000        /* after that patience: the next has none */
 #define PIECE       (64u << 10)
 /* And standard input, and the stream. */
-#define FDS_MAX (LINES_MAX + URGENT_MAX + MCP_SUBSCRIPTIONS_MAX + 2)
+#define FDS_MAX                                                                \
+    (MCP_HELD_LINES_MAX + MCP_HELD_URGENT_MAX + MCP_SUBSCRIPTIONS_MAX + 2)
 
 typedef struct link pipe_link_t;
 
@@ -43,7 +41,6 @@ struct link {
     http_reply_t reply;
     mcp_listen_t listen; /* owned; of a request that subscribes */
     unsigned losses;     /* connections that ended before the answer */
-    bool is_held;        /* it waits for others to end, and was not sent */
     bool was_tried;
     bool was_refused;  /* by TLS, with the files that were read first */
     pipe_link_t *next; /* owned */
@@ -55,12 +52,12 @@ typedef struct {
     mcp_place_t place;
     int64_t away_ms; /* monotonic; when no gateway was found last; 0: never */
     mcp_client_t client;
-    mcp_stream_t stream;     /* owned; of a client of an older revision */
-    buffer_t input;          /* owned; of standard input, not yet a line */
-    bool is_ended;           /* standard input has ended */
-    pipe_link_t *links;      /* owned */
-    size_t count;            /* of them */
-    size_t held, held_bytes; /* of them, those that wait; of their lines */
+    mcp_stream_t stream; /* owned; of a client of an older revision */
+    buffer_t input;      /* owned; of standard input, not yet a line */
+    bool is_ended;       /* standard input has ended */
+    pipe_link_t *links;  /* owned */
+    size_t count;        /* of them */
+    mcp_held_t *held;    /* owned; of the links that were not sent yet */
     mcp_subscriptions_t *subscriptions; /* owned; of the links that subscribe */
 } pipe_t;
 
@@ -74,13 +71,6 @@ static void destroy_link(pipe_link_t *link)
     free(link);
 }
 
-static void unhold(pipe_t *self, pipe_link_t *link)
-{
-    link->is_held = false;
-    self->held--;
-    self->held_bytes -= link->size;
-}
-
 static void drop_link(pipe_t *self, pipe_link_t *link)
 {
     pipe_link_t **at = &self->links;
@@ -90,8 +80,7 @@ static void drop_link(pipe_t *self, pipe_link_t *link)
     *at = link->next;
     self->count--;
     mcp_subscriptions_remove(self->subscriptions, link);
-    if (link->is_held)
-        unhold(self, link);
+    (void) mcp_held_remove(self->held, link);
     destroy_link(link);
 }
 
@@ -100,6 +89,7 @@ static void clear(pipe_t *self)
     while (self->links)
         drop_link(self, self->links);
     mcp_subscriptions_destroy(&self->subscriptions);
+    mcp_held_destroy(&self->held);
     buffer_reset(&self->input);
     mcp_stream_clear(&self->stream);
     mcp_place_clear(&self->place);
@@ -214,10 +204,12 @@ static bool cancel(pipe_t *self, const json_t *message)
         json_object_get(json_object_get(message, "params"), "requestId");
 
     for (pipe_link_t *at = self->links; id && at; at = at->next) {
-        bool is_held = at->is_held;
+        bool is_held;
 
-        if (!json_equal(json_object_get(at->message, "id"), id)
-            || !(is_held || mcp_request_is_modern(at->message)))
+        if (!json_equal(json_object_get(at->message, "id"), id))
+            continue;
+        is_held = mcp_held_remove(self->held, at);
+        if (!is_held && !mcp_request_is_modern(at->message))
             continue;
         drop_link(self, at);
         return is_held;
@@ -225,27 +217,26 @@ static bool cancel(pipe_t *self, const json_t *message)
     return false;
 }
 
-/* Returns true if the request can be sent now. One that subscribes has no end,
- * so that no other waits for it. What may end a request is not held up by those
- * under way: a cancellation, and the answer to a question. */
-static bool may_send(const pipe_t *self, const json_t *message)
+/* Returns the number of requests under way for which others wait. Those that
+ * subscribe have no end. */
+static size_t count_sent(const pipe_t *self)
 {
-    size_t sent =
-        self->count - self->held - mcp_subscriptions_count(self->subscriptions);
-    bool is_urgent = mcp_request_is_cancellation(message)
-                     || !json_object_get(message, "method");
+    return self->count - mcp_held_count(self->held)
+           - mcp_subscriptions_count(self->subscriptions);
+}
 
-    return mcp_listen_is(message)
-           || sent < LINES_MAX + (is_urgent ? URGENT_MAX : 0);
+/* Returns true if the message may end a request: a cancellation, or the answer
+ * to a question. */
+static bool is_urgent(const json_t *message)
+{
+    return mcp_request_is_cancellation(message)
+           || !json_object_get(message, "method");
 }
 
 /* Has the request wait for its turn, or refuses it if too many do. */
 static void hold(pipe_t *self, pipe_link_t *link)
 {
-    link->is_held = true;
-    self->held++;
-    self->held_bytes += link->size;
-    if (self->held <= HELD_MAX && self->held_bytes <= HELD_BYTES)
+    if (mcp_held_add(self->held, link, link->size, is_urgent(link->message)))
         return;
     mcp_output_error(link->message,
                      "busy: 64 requests are under way, and too many wait; "
@@ -253,33 +244,20 @@ static void hold(pipe_t *self, pipe_link_t *link)
     drop_link(self, link);
 }
 
-/* Returns the oldest request whose turn has come, or NULL. A cancellation does
- * not wait for the calls before it, which may wait for what it ends. */
-static pipe_link_t *next_held(const pipe_t *self)
-{
-    pipe_link_t *oldest = NULL;
-
-    for (pipe_link_t *at = self->held ? self->links : NULL; at; at = at->next)
-        if (at->is_held && may_send(self, at->message))
-            oldest = at;
-    return oldest;
-}
-
 /* Sends the requests whose turn has come, the oldest first. */
 static void send_held(pipe_t *self)
 {
     pipe_link_t *next;
 
-    while ((next = next_held(self))) {
-        unhold(self, next);
+    while ((next = mcp_held_take(self->held, count_sent(self))))
         send_again(self, next);
-    }
 }
 
 static void add_link(pipe_t *self, json_t *message, const char *line,
                      size_t size)
 {
-    bool may_go = may_send(self, message);
+    bool may_go = mcp_listen_is(message)
+                  || mcp_held_may_send(count_sent(self), is_urgent(message));
     pipe_link_t *link = mem_new(sizeof *link);
 
     link->stream = NET_STREAM_CLOSED;
@@ -325,6 +303,12 @@ static void take_lines(pipe_t *self)
             take_line(self, (const char *) self->input.data, size);
         buffer_consume(&self->input, size + 1);
     }
+    if (!self->is_ended || !self->input.size)
+        return;
+    /* The last line ends with the input. */
+    send_held(self);
+    take_line(self, (const char *) self->input.data, self->input.size);
+    buffer_clear(&self->input);
 }
 
 static int read_input(pipe_t *self, fault_t *fault)
@@ -591,6 +575,7 @@ int mcp_pipe_run(mcp_find_fn *find, void *arg, fault_t *fault)
     int r = 0;
 
     self.subscriptions = mcp_subscriptions_new(&subscriptions_ops, &self);
+    self.held = mcp_held_new();
     signal(SIGPIPE, SIG_IGN); /* of a gateway that is killed */
     while (r == 0 && (!self.is_ended || self.links) && !has_client_gone(0))
         r = turn(&self, fault);
