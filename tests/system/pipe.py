@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import threading
 from typing import Any, Optional
 
 from deadline import DEADLINE
 from harness import HEARTH, Gateway
+from lines import next_line
 
 META = "io.modelcontextprotocol/"
 MODERN = {
@@ -59,14 +59,7 @@ class Pipe:
         return self.count
 
     def read(self) -> Json:
-        assert self.process.stdout
-        late = threading.Timer(DEADLINE, self.process.kill)
-        late.start()
-        try:
-            line = self.process.stdout.readline()
-        finally:
-            late.cancel()
-            late.join()
+        line = next_line(self.process, DEADLINE)
         assert line, "nothing was said in time"
         found: Json = json.loads(line)
         return found

@@ -4,6 +4,7 @@
 #include "gateway/frontends/frontends.h"
 #include "gateway/session/core/activity.h"
 #include "gateway/session/core/audit_events.h"
+#include "gateway/session/core/loss_notice.h"
 #include "gateway/session/core/loss_report.h"
 #include "gateway/session/core/session_info.h"
 #include "gateway/session/lifecycle/notify.h"

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from deadline import DEADLINE
 from harness import Gateway
+from lines import next_line
 from test_mcp_client_killed import MODERN, UNTIL, busy, own, patient, replace
 from test_mcp_conformance import NODE
 from test_mcp_node import commands
@@ -45,14 +45,7 @@ class Call:
 
     def next(self) -> dict[str, str]:
         """Return what the client says next."""
-        assert self.process.stdout
-        late = threading.Timer(2 * DEADLINE, self.process.kill)
-        late.start()
-        try:
-            line = self.process.stdout.readline()
-        finally:
-            late.cancel()
-            late.join()
+        line = next_line(self.process, 2 * DEADLINE)
         found: dict[str, str] = json.loads(line)
         return found
 
