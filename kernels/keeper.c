@@ -324,7 +324,7 @@ static void on_listener(keeper_t *self)
     drop_gateway(self);
     self->gateway = fd;
     output_ring_rewind(self->ring);
-    tell(self, &(keeper_message_t){KEEPER_HELLO,
+    emit(self, &(keeper_message_t){KEEPER_HELLO,
                                    {KEEPER_VERSION,
                                     output_ring_taken_offset(self->ring),
                                     self->phase != PHASE_WAITING,

@@ -132,7 +132,7 @@ static void on_show(session_t *self, session_command_t *command)
 
 static void on_loss_reported(session_t *self, session_command_t *command)
 {
-    loss_report_tell(self, command->loss.reader, command->loss.seq);
+    loss_report_deliver(self, command->loss.reader, command->loss.seq);
     announce_session(self, command->token);
 }
 

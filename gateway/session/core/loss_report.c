@@ -91,7 +91,7 @@ json_t *loss_report_model(const session_t *self, const char *identity)
 
 /* The journal of a session that is gone takes no more notes, so the next
  * gateway reports that loss again. */
-void loss_report_tell(session_t *self, const char *identity, uint64_t seq)
+void loss_report_deliver(session_t *self, const char *identity, uint64_t seq)
 {
     char reader[LOSS_READERS_NAME_SIZE];
 
@@ -99,7 +99,7 @@ void loss_report_tell(session_t *self, const char *identity, uint64_t seq)
     if (seq != loss_notice_seq(self->losses) || is_being_revived(self)
         || loss_notice_was_reported(self->losses, reader))
         return;
-    loss_notice_tell(self->losses, reader);
+    loss_notice_deliver(self->losses, reader);
     if (!session_state_is(self->state, PHASE_GONE))
         note(self, reader);
 }

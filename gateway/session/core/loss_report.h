@@ -26,7 +26,7 @@ json_t *loss_report_model(const session_t *self, const char *identity);
 /* Notes that this client has got the loss of that number in an answer. Does
  * nothing if another loss has happened since, or if a client is reviving the
  * session. */
-void loss_report_tell(session_t *self, const char *identity, uint64_t seq);
+void loss_report_deliver(session_t *self, const char *identity, uint64_t seq);
 
 /* Prepares the loss for requests up to the number `last`, which are about to
  * fail with the error `ename`, because the kernel ends. */

@@ -299,10 +299,10 @@ static void a_client_that_asks_gets_the_loss_until_it_has_it(void **state)
     again = loss_report_model(self, "http/a");
     assert_true(json_equal(loss, again));
     /* It has got another one, which is not the last. */
-    loss_report_tell(self, "http/a", seq - 1);
+    loss_report_deliver(self, "http/a", seq - 1);
     other = loss_report_model(self, "http/a");
     assert_non_null(other);
-    loss_report_tell(self, "http/a", seq);
+    loss_report_deliver(self, "http/a", seq);
     assert_null(loss_report_model(self, "http/a"));
     assert_int_not_equal(find(self, "loss_reported", "{\"reader\":\""), 0);
     fake_session_take_over(self);
@@ -321,7 +321,7 @@ static void a_client_that_asks_is_the_reader_of_its_cells(void **state)
     lose(self);
     assert_true(is_due(self));
     loss = loss_report_model(self, "key");
-    loss_report_tell(
+    loss_report_deliver(
         self, "key",
         (uint64_t) json_integer_value(json_object_get(loss, "seq")));
     assert_false(is_due(self));
@@ -340,7 +340,7 @@ static void a_client_gets_the_loss_of_a_session_that_is_gone(void **state)
     assert_true(session_state_is(self->state, PHASE_GONE));
     loss = loss_report_model(self, "http/a");
     assert_non_null(loss);
-    loss_report_tell(
+    loss_report_deliver(
         self, "http/a",
         (uint64_t) json_integer_value(json_object_get(loss, "seq")));
     assert_null(loss_report_model(self, "http/a"));
