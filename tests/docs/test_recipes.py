@@ -253,8 +253,8 @@ def test_a_rest_endpoint_by_its_recipe(tmp_path: Path) -> None:
 
     # The table of routes, and its row of the makefile. A test asks for more.
     (tree / "gateway/http/api/api_weather.c").write_text(RESOURCE)
-    row = "\t%D%/api/api_tools.c \\\n"
-    replace(makefile, row, row + row.replace("tools", "weather"))
+    row = "\t%D%/api/api_status.c \\\n"
+    replace(makefile, row, row + row.replace("status", "weather"))
     assert "get /hearth/weather is not described" in run_checks()
 
     # The description, and its row. The test is content.

@@ -126,7 +126,6 @@ static void accepts_long_names(void **state)
     assert_place(digits, CONTENTS_PATH_NONE, "", "");
     assert_place(file, CONTENTS_PATH_NONE, "", "");
     assert_place(below, CONTENTS_PATH_FILE, ID, digits);
-    assert_string_equal(contents_path_name(below), digits);
     assert_false(contents_path_is_hidden(below));
 }
 
@@ -148,15 +147,6 @@ static void hides_dot_files(void **state)
         assert_false(contents_path_is_hidden(seen[i]));
 }
 
-static void names_the_last_part(void **state)
-{
-    (void) state;
-    assert_string_equal(contents_path_name("a"), "a");
-    assert_string_equal(contents_path_name("/a/b/c"), "c");
-    assert_string_equal(contents_path_name("a/"), "");
-    assert_string_equal(contents_path_name(""), "");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,7 +156,6 @@ int main(void)
         cmocka_unit_test(refuses_an_invalid_id),
         cmocka_unit_test(accepts_long_names),
         cmocka_unit_test(hides_dot_files),
-        cmocka_unit_test(names_the_last_part),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
