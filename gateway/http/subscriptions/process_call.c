@@ -217,6 +217,7 @@ void process_call_fail(exchange_t *exchange, const json_t *reply)
         {"ProcessBusy", 503},     {"TooManyProcesses", 503},
         {"SessionStarting", 503}, {"SessionGone", 410},
         {"BadRequest", 400},      {"ProcessNotStarted", 400},
+        {"KeyForgotten", 409},
     };
     const char *name = model_text(reply, "ename");
     int status = 500;

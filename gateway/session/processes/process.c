@@ -62,6 +62,7 @@ void processes_destroy(processes_t **self_p)
         return;
     while (self->first)
         processes_remove(self, self->first);
+    process_keys_clear(&self->forgotten);
     free(self);
     *self_p = NULL;
 }
@@ -72,6 +73,8 @@ static void forget_oldest(processes_t *self)
 
     while (oldest->phase != PROCESS_ENDED)
         oldest = oldest->next;
+    if (oldest->key)
+        process_keys_add(&self->forgotten, oldest->key);
     processes_remove(self, oldest);
 }
 

@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "gateway/session/processes/keeper_link.h"
 #include "gateway/session/processes/process_feed.h"
+#include "gateway/session/processes/process_keys.h"
 #include "protocol/span.h"
 
 #include <stdbool.h>
@@ -82,6 +83,7 @@ typedef struct processes {
     uint64_t last_number; /* that was given */
     size_t living;
     size_t ended;
+    process_keys_t forgotten; /* owned; of those that are not kept any more */
 } processes_t;
 
 processes_t *processes_new(void);

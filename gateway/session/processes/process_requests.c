@@ -95,6 +95,13 @@ static void on_start(session_t *self, request_t **request_p)
         start_again(self, process, &wish, request_p);
         return;
     }
+    if (wish.key && process_keys_has(&self->processes->forgotten, wish.key)) {
+        process_replies_refuse(
+            self, request, "KeyForgotten",
+            "the command under this key was run before and has ended; how is "
+            "not kept any more. To run it again, take another key");
+        return;
+    }
     if (self->processes->living >= PROCESSES_LIVING) {
         cleanup_free char *sentence = mem_format(
             "%d processes run in this session, which is the limit: end one",

@@ -150,6 +150,28 @@ static void a_key_starts_one_process(void **state)
     assert_non_null(process->next);
 }
 
+/* A command does not run again because it is not known any more how it ended. */
+static void a_forgotten_key_starts_nothing(void **state)
+{
+    static const char wish[] = "{\"argv\":[\"ls\"],\"key\":\"k\"}";
+    session_t *self = *state;
+
+    ask(self, "start_request", wish);
+    processes_end(self->processes, self->processes->first);
+    for (int i = 0; i < PROCESSES_ENDED; i++)
+        processes_end(self->processes, add(self));
+    add(self);
+    add(self);
+    assert_null(processes_find(self->processes, 1));
+    (void) deeds_take();
+    ask(self, "start_request", wish);
+    refused("start", "KeyForgotten",
+            "the command under this key was run before and has ended; how is "
+            "not kept any more. To run it again, take another key");
+    ask(self, "start_request", "{\"argv\":[\"ls\"],\"key\":\"l\"}");
+    assert_non_null(strstr(deeds_take(), "keeper START"));
+}
+
 static void input_comes_with_the_start(void **state)
 {
     session_t *self = *state;
@@ -526,6 +548,7 @@ int main(void)
         TEST(others_are_not_served_here),
         TEST(a_process_is_started),
         TEST(a_key_starts_one_process),
+        TEST(a_forgotten_key_starts_nothing),
         TEST(input_comes_with_the_start),
         TEST(what_cannot_be_started_is_refused),
         TEST(too_many_do_not_run),
