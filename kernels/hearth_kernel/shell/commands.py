@@ -9,17 +9,12 @@ from types import TracebackType
 from typing import Any, Callable, Optional, TypeVar
 
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.utils.process import system
 
 from hearth_kernel.errors import limits
 from hearth_kernel.packages import added, pip, pipwords
-from hearth_kernel.shell import policy
+from hearth_kernel.shell import policy, terminal
 
 T = TypeVar("T")
-
-# No client types what a command reads, so its input ends at once, and that of
-# its terminal, which asks for passwords. Interrupts still come there.
-_NO_INPUT = "stty -icanon min 0 time 0 2>/dev/null; exec </dev/null; "
 
 _MAGICS = "hearth_kernel.shell.magics"
 
@@ -32,8 +27,7 @@ _INSTALLS = re.compile(
 def _run(words: str) -> int:
     """Run a command on a terminal, or without when none is left."""
     try:
-        code: int = system(_NO_INPUT + words)
-        return code
+        return terminal.run(words)
     except OSError as error:
         if error.errno is None:
             raise

@@ -90,6 +90,21 @@ def test_a_command_finds_the_end_of_its_input(kernel, program):
     assert text(events).split() == ["over", "terminal"]
 
 
+def test_the_end_of_its_input_needs_no_program(kernel):
+    """The shell alone is in PATH."""
+    events = kernel.run(
+        "import os, shutil, tempfile\n"
+        "before, folder = os.environ['PATH'], tempfile.mkdtemp()\n"
+        "os.symlink('/bin/sh', folder + '/sh')\n"
+        "os.environ['PATH'] = folder\n"
+        "!read line </dev/tty; echo over\n"
+        "os.environ['PATH'] = before\n"
+        "shutil.rmtree(folder)\n"
+        "!stty size </dev/tty"
+    )
+    assert text(events).split() == ["over", "24", "80"]
+
+
 def test_a_password_prompt_of_a_command_ends(kernel):
     events = kernel.run(
         "import sys\n"
