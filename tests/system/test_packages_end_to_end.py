@@ -305,6 +305,12 @@ def test_over_http(gateway: Gateway, session: Session) -> None:
     status, answer = ask(gateway, "POST", path, {"packages": ["barred"]})
     assert status == 403
     assert "barred" in answer["message"]
+    # One that is gone has them still.
+    session.delete()
+    assert ask(gateway, "GET", path)[1]["packages"] == left
+    assert ask(gateway, "POST", path, wanted)[0] == 404
+    assert ask(gateway, "DELETE", f"{path}/tooled")[0] == 200
+    assert ask(gateway, "GET", path)[1]["packages"] == []
 
 
 def with_hashes(name: str, *sha256: str) -> str:

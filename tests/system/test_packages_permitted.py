@@ -9,6 +9,7 @@ import pytest
 from fake_index import FakeIndex
 from harness import Gateway, Session
 from packages_gateway import PACKAGES, gateway_with_uv, printed
+from recordings import revive
 
 PTH = "import os; os.environ['PTH_RAN'] = str(os.getpid())\n"
 HIDING = {"this.py": "hides = 1\n", "json.py": "", "IPython.py": "1 / 0\n"}
@@ -19,6 +20,7 @@ def index() -> Iterator[FakeIndex]:
     with FakeIndex() as made:
         made.add("starting", "1.0", {"starting.pth": PTH})
         made.add("ending", "1.0", {"ending.pth": "import sys; sys.exit(7)\n"})
+        made.add("leaving", "1.0", {"leaving.pth": "import os; os._exit(7)\n"})
         made.add("hiding", "1.0", HIDING)
         made.add("posing", "1.0", {"hearth_kernel/kernel.py": ""})
         yield made
@@ -74,6 +76,30 @@ def test_a_package_that_ends_its_cell_is_no_end(session: Session) -> None:
     done = session.gateway.run("packages", "remove", session.id, "ending")
     assert done.returncode == 0, done.stderr
     assert printed(session, "print(1)") == "1"
+
+
+def test_a_package_that_ends_the_kernel_is_removed_from_what_is_gone(
+    gateway: Gateway, session: Session
+) -> None:
+    """No kernel of the session stays alive with it."""
+    assert printed(session, "x = 41; print(x)") == "41"
+    add(session, "leaving")
+    session.exec("print(1)")
+    session.wait_state("gone")
+    assert gateway.run("session", "revive", session.id).returncode != 0
+    session.wait_state("gone")
+    found = gateway.json("packages", "list", "--json", session.id)
+    assert [one["name"] for one in found["packages"]] == ["leaving"]
+    done = gateway.run("packages", "add", session.id, "starting")
+    assert done.returncode == 3
+    done = gateway.run("packages", "remove", session.id, "leaving")
+    assert (done.returncode, done.stdout) == (0, "removed leaving 1.0\n")
+    assert revive(gateway, session)["variables"]["back"] == ["x"]
+    assert printed(session, "print(x + 1)") == "42"
+    # The recording has the request and the removal.
+    session.delete()
+    assert revive(gateway, session)["missing"] == []
+    assert printed(session, "print(x + 1)") == "42"
 
 
 def test_a_module_may_hide_the_profiles(session: Session) -> None:

@@ -120,8 +120,7 @@ static void print_old(const json_t *reply, const char *list,
     json_array_foreach(packages, i, package)
     {
         if (is_old(reply, package))
-            printf("%s is imported already: restart the session to get %s\n",
-                   word_of(package, "name", &name),
+            printf("%s is imported already: restart the session to get %s\n", word_of(package, "name", &name),
                    word_of(package, version, &word));
     }
 }
@@ -221,7 +220,7 @@ const command_t packages_commands[] = {
     {
         .name = "packages list",
         .operands = "ID",
-        .help = "list the packages that a session was given",
+        .help = "list the packages that a session was given, also a gone one",
         .flags = flags,
         .run = list,
     },
@@ -229,6 +228,9 @@ const command_t packages_commands[] = {
         .name = "packages remove",
         .operands = "ID NAME...",
         .help = "take packages from a session, and what only they needed",
+        .more =
+            "Also from one that is gone: a package that ends the kernel can\n"
+            "be removed before `hearth session revive`.",
         .flags = flags,
         .run = discard,
     },

@@ -296,7 +296,8 @@ static json_t *refusal(const packages_jobs_t *self,
         return management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw);
     if (entry->rules.has_packages && (fault = make_folders(self)))
         return fault;
-    if (!entry->rules.has_packages || !entry->sees_packages)
+    if (!entry->rules.has_packages
+        || (!entry->sees_packages && !session_entry_is_gone(entry)))
         return download_off_packages(entry);
     if (is_code && !entry->rules.packages.serves_cells)
         return download_off_packages_cells(
@@ -372,8 +373,12 @@ static void take(packages_jobs_t *self, const session_entry_t *entry,
 void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
                          message_t **request_p)
 {
+    bool is_for_gone = is_remove(content) || is_list(content);
+    /* A package may be the reason why no kernel of the session stays alive. */
     const session_entry_t *entry =
-        session_api_find(self->parts, content, request_p);
+        is_for_gone ? session_api_find_any(self->parts, content,
+                                           is_remove(content), request_p)
+                    : session_api_find(self->parts, content, request_p);
 
     if (entry)
         take(self, entry, content,

@@ -123,6 +123,35 @@ session_entry_t *session_api_find(const registry_parts_t *parts,
     return NULL;
 }
 
+/* Finds a session of which only files are left. One of the pool has an entry,
+ * which has no owner. */
+static bool unearth(const registry_parts_t *parts, const char *id,
+                    session_entry_t **ret_entry)
+{
+    fault_t ignored; /* the request is refused as if it was not tried */
+
+    return !session_table_find_any(parts->table, id)
+           && !session_table_is_closing(parts->table)
+           && capacity_is_left(parts->capacity)
+           && adopt_unearth(parts, id, ret_entry, &ignored) == 0;
+}
+
+session_entry_t *session_api_find_any(const registry_parts_t *parts,
+                                      const json_t *content, bool unearths,
+                                      message_t **request_p)
+{
+    const char *id = json_string_value(json_object_get(content, "id"));
+    bool is_ambiguous = false;
+    session_entry_t *entry =
+        id ? session_table_find_prefix(parts->table, id, &is_ambiguous) : NULL;
+
+    if (entry && entry->state == SESSION_ENTRY_GONE)
+        return entry;
+    if (unearths && id && !entry && !is_ambiguous && unearth(parts, id, &entry))
+        return entry;
+    return session_api_find(parts, content, request_p);
+}
+
 /* Passes a command, which is taken, to the session that the request names. */
 static void pass(const registry_parts_t *parts, json_t *content,
                  message_t **request_p, session_command_t *command)

@@ -285,17 +285,21 @@ static void fail(session_t *self, uint64_t token, const char *what,
                   "exit_code", GATEWAY_EXIT_FAILED));
 }
 
-/* Adds a note, JSON that the registry has checked, to the journal. */
+/* Adds a note, JSON that the registry has checked, to the journal. For a
+ * session that is gone the gateway alone does that, of what a client has
+ * changed. */
 static void on_note(session_t *self, session_command_t *command)
 {
     fault_t fault;
 
-    if (refuse_if_gone(self, command->token))
+    if (command->token && refuse_if_gone(self, command->token))
         return;
     if (publisher_note(self->publisher, "note", 0, command->text, &fault) < 0)
         fail(self, command->token, "the note", &fault);
     else
         announce_session(self, command->token);
+    if (session_state_is(self->state, PHASE_GONE))
+        journal_rest(self->journal);
 }
 
 /* Launches a fresh kernel; the answer is READY or GONE. */

@@ -308,6 +308,28 @@ static void the_session_ends_after_the_answer(void **state)
     download_fakes_leave(0);
 }
 
+/* One of them may be why its kernels end. */
+static void a_session_that_is_gone_can_only_lose_some(void **state)
+{
+    session_table_t *table = download_fakes.parts->table;
+    session_entry_t *entry = session_table_find(table, "aa1");
+
+    (void) state;
+    entry->sees_packages = false; /* no kernel does */
+    session_table_set_gone(table, entry, 0);
+    download_fakes_ask("aa1", "remove", "a");
+    download_fakes_answer(0, "{\"status\":\"ok\",\"removed\":[{\"name\":\"a\","
+                             "\"version\":\"3\"}]}");
+    ANSWERED("ok");
+    assert_string_equal(fake_said(), "aa1 NOTE");
+    download_fakes_leave(0);
+    download_fakes_ask("aa1", "list", "");
+    download_fakes_finish(1);
+    ANSWERED("ok");
+    download_fakes_ask("aa1", "add", "a");
+    ANSWERED("UnknownSession");
+}
+
 static void the_gateway_stops(void **state)
 {
     (void) state;
@@ -574,6 +596,7 @@ int main(void)
         TEST(a_worker_that_cannot_start),
         TEST(the_session_ends),
         TEST(the_session_ends_after_the_answer),
+        TEST(a_session_that_is_gone_can_only_lose_some),
         TEST(the_gateway_stops),
         TEST(what_is_refused),
         TEST(folders_that_were_removed_are_made_again),

@@ -379,6 +379,55 @@ static void a_revival_needs_room(void **state)
     ANSWERS("TooManySessions");
 }
 
+/* --- What a session has when it is gone --- */
+
+static const char *find_any(const registry_parts_t *parts, const char *content)
+{
+    cleanup_message message_t *request = rig_request("request", content);
+    json_auto_t *json = json_loads(content, 0, NULL);
+    const session_entry_t *entry =
+        session_api_find_any(parts, json, true, &request);
+
+    assert_true(!entry == !request);
+    return entry ? entry->id : "";
+}
+
+static void a_session_that_is_gone_is_found(void **state)
+{
+    const registry_parts_t *parts = *state;
+    session_entry_t *entry = session_table_find(parts->table, "gone");
+
+    assert_string_equal(find_any(parts, "{\"id\":\"gone\"}"), "gone");
+    assert_string_equal(find_any(parts, "{\"id\":\"aa1\"}"), "aa1");
+    ANSWERS("");
+    assert_string_equal(find_any(parts, "{\"id\":\"aa\"}"), "");
+    assert_string_equal(find_any(parts, "{\"id\":\"zz\"}"), "");
+    assert_string_equal(find_any(parts, "{}"), "");
+    ANSWERS("AmbiguousSession UnknownSession UnknownSession");
+    /* Its thread is about to end. */
+    session_table_set_forgotten(parts->table, entry);
+    assert_string_equal(find_any(parts, "{\"id\":\"gone\"}"), "");
+    ANSWERS("UnknownSession");
+}
+
+static void a_session_with_files_alone_is_found_if_there_is_room(void **state)
+{
+    registry_parts_t *parts = *state;
+
+    leave("old", "memory", false);
+    {
+        json_auto_t *json = json_loads("{\"id\":\"old\"}", 0, NULL);
+        cleanup_message message_t *request = rig_request("request", "{}");
+
+        assert_null(session_api_find_any(parts, json, false, &request));
+        ANSWERS("SessionGone");
+    }
+    capacity_destroy(&parts->capacity);
+    parts->capacity = capacity_new(parts->table, 0, 0, count_none, NULL);
+    assert_string_equal(find_any(parts, "{\"id\":\"old\"}"), "");
+    ANSWERS("SessionGone");
+}
+
 /* --- Viewers --- */
 
 static void a_viewer_gets_an_endpoint(void **state)
@@ -435,6 +484,8 @@ int main(void)
         TEST(a_session_that_has_just_ended_is_revived),
         TEST(a_revival_has_its_conditions),
         TEST(a_revival_needs_room),
+        TEST(a_session_that_is_gone_is_found),
+        TEST(a_session_with_files_alone_is_found_if_there_is_room),
         TEST(a_viewer_gets_an_endpoint),
         TEST(an_endpoint_needs_descriptors),
         TEST(endpoints_are_listed_and_closed),

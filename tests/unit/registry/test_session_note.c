@@ -67,6 +67,12 @@ static void a_session_without_a_thread_gets_no_note(void **state)
     session_table_set_drained(table, entry);
     add(table, "uid=7", false);
     assert_string_equal(fake_said(), "");
+    session_table_set_gone(table, entry, 0);
+    add(table, "uid=7", false);
+    assert_string_equal(fake_said(), "aa1 NOTE");
+    session_table_set_forgotten(table, entry);
+    add(table, "uid=7", false);
+    assert_string_equal(fake_said(), "");
 }
 
 int main(void)

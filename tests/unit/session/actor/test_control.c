@@ -93,6 +93,10 @@ static void a_session_that_is_gone_refuses(void **state)
     say(self, SESSION_FILE, "{}");
     DID("");
     assert_int_equal(journal_last_seq(self->journal), 0);
+    /* What the gateway itself has done. */
+    take(self, session_command_new_text(SESSION_NOTE, 0, "{}"));
+    DID("ANSWERED 0 ok");
+    assert_int_equal(journal_last_seq(self->journal), 1);
     command(self, SESSION_SHOW);
     DID("ANSWERED 7 ok");
 }
