@@ -21,7 +21,7 @@ BEGIN {
         }
 
     link = " protocol/frame.h protocol/jspan_write.h protocol/keeper.h" \
-           " protocol/limits.h "
+           " protocol/limits.h protocol/package_words.h "
     json = " protocol/jspan.h protocol/jspan_write.h protocol/message.h" \
            " protocol/span.h "
 

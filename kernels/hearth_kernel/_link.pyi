@@ -5,6 +5,10 @@ from typing import Any, Callable, Optional
 
 FRAME_VERSION: int
 
+# The sentences of protocol/package_words.h.
+PACKAGES_STAY: str
+PACKAGE_IMPORTED: str
+
 # The types of frames, by their names in protocol/frame.h.
 def __getattr__(name: str) -> int: ...
 def start(

@@ -4,6 +4,7 @@
 
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/terminal.h"
+#include "protocol/package_words.h"
 
 #include <stdio.h>
 
@@ -120,7 +121,7 @@ static void print_old(const json_t *reply, const char *list,
     json_array_foreach(packages, i, package)
     {
         if (is_old(reply, package))
-            printf("%s is imported already: restart the session to get %s\n", word_of(package, "name", &name),
+            printf(PACKAGE_IMPORTED "\n", word_of(package, "name", &name),
                    word_of(package, version, &word));
     }
 }
@@ -130,7 +131,7 @@ static void print_restarts(const json_t *reply)
     print_old(reply, "added", "version");
     print_old(reply, "changed", "to");
     if (json_is_null(json_object_get(reply, "restart")))
-        puts("what a cell has imported already stays as it is until a restart");
+        puts(PACKAGES_STAY);
 }
 
 static void print_notes(const json_t *reply)

@@ -10,6 +10,7 @@
 #include "kernels/hearth_kernel/link/link.h"
 #include "kernels/hearth_kernel/link/text.h"
 #include "protocol/limits.h"
+#include "protocol/package_words.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -546,9 +547,11 @@ PyMODINIT_FUNC PyInit__link(void)
 
     if (module
         && (PyModule_AddIntMacro(module, FRAME_VERSION) < 0
+            || PyModule_AddStringMacro(module, PACKAGES_STAY) < 0
+            || PyModule_AddStringMacro(module, PACKAGE_IMPORTED) < 0
 #define X(name, code, way, type)                                               \
     || PyModule_AddIntConstant(module, #name, FRAME_##name) < 0
-            FRAME_TYPES(X)
+                   FRAME_TYPES(X)
 #undef X
                 )) {
         Py_DECREF(module);

@@ -13,6 +13,7 @@ from typing import Any, Callable
 
 from IPython.core.error import UsageError
 
+from hearth_kernel import _link
 from hearth_kernel.packages import added, pipwords
 from hearth_kernel.packages.names import normalise
 from hearth_kernel.packages.pipwords import Asked
@@ -154,12 +155,9 @@ def _restarts(reply: Content) -> Iterator[str]:
     fresh.update({one["name"]: one["to"] for one in reply.get("changed", [])})
     old = added.find_old(fresh)
     if old is None:
-        yield "what a cell has imported already stays as it is until a restart"
+        yield _link.PACKAGES_STAY
     for name in old or ():
-        yield (
-            f"{name} is imported already: restart the session to get "
-            f"{fresh[name]}"
-        )
+        yield _link.PACKAGE_IMPORTED % (name, fresh[name])
 
 
 def _kept(names: list[str], reply: Content) -> Iterator[str]:
