@@ -8,6 +8,7 @@
 #include "notebooks/modelview/line_cut.h"
 #include "notebooks/modelview/plain_line.h"
 #include "notebooks/modelview/short_id.h"
+#include "notebooks/modelview/traceback.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -191,6 +192,21 @@ static void write_loss(buffer_t *out, const modelview_cell_t *cell)
         header_write_loss(cell->loss, out);
 }
 
+/* Names the error whose traceback a cell has shown that ended well, as %run
+ * does of a script that fails. */
+static void write_shown_error(buffer_t *out, const modelview_cell_t *cell)
+{
+    size_t number = traceback_last(cell->outputs);
+    const json_t *error =
+        number ? json_array_get(cell->outputs, number - 1) : NULL;
+    const char *name = json_string_value(json_object_get(error, "ename"));
+
+    if (!error || cell->status != MODELVIEW_OK)
+        return;
+    buffer_text(out, " · shows the traceback of ");
+    write_name(out, name && *name ? name : "Error");
+}
+
 /* --- What a cell that goes on has shown --- */
 
 /* Counts the lines of the outputs and finds the last one that is not empty. */
@@ -254,6 +270,7 @@ void header_write(const modelview_cell_t *cell, buffer_t *out)
     else if (cell->status == MODELVIEW_ERROR
              || cell->status == MODELVIEW_TIMEOUT)
         buffer_text(out, " · state kept");
+    write_shown_error(out, cell);
     write_difference(out, cell->namespace);
     if (cell->status == MODELVIEW_RUNNING)
         write_progress(out, cell->outputs);

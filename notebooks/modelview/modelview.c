@@ -140,7 +140,7 @@ static void add_bundle(modelview_t *self, line_cut_t *cut, long long cell,
     line_cut_add_own(cut, number, (char *) line.data);
 }
 
-/* Adds an error that was shown and that the cell has outlived. */
+/* Adds an error that was shown before another one. */
 static void add_error(line_cut_t *cut, const modelview_cell_t *cell,
                       size_t number, const json_t *output)
 {
@@ -182,18 +182,8 @@ bool modelview_image_bytes(const modelview_image_t *image, buffer_t *out)
     return true;
 }
 
-/* Returns the position of the error that ended the cell, 1 for the first; 0 if
- * the outputs have none. */
-static size_t find_error(const modelview_cell_t *cell)
-{
-    size_t number = json_array_size(cell->outputs);
-
-    while (number
-           && !is_type(json_array_get(cell->outputs, number - 1), "error"))
-        number--;
-    return number;
-}
-
+/* Writes the error that ended the cell, or the last one that it has shown. It
+ * comes at the end, where nothing is left out. */
 static void fold_error(const modelview_cell_t *cell, size_t number,
                        buffer_t *out)
 {
@@ -252,10 +242,11 @@ void modelview_make(const modelview_cell_t *cell, modelview_t *ret_view)
                                     || cell->status == MODELVIEW_TIMEOUT
                                     || cell->status == MODELVIEW_LOST};
     cleanup_buffer buffer_t error = BUFFER_EMPTY;
-    size_t number = self.is_error ? find_error(cell) : 0;
+    bool has_ended = self.is_error || cell->status == MODELVIEW_OK;
+    size_t number = has_ended ? traceback_last(cell->outputs) : 0;
 
     header_write(cell, &self.text);
-    if (self.is_error)
+    if (self.is_error || number)
         fold_error(cell, number, &error);
     if (cell->status != MODELVIEW_RUNNING && cell->status != MODELVIEW_QUEUED)
         add_outputs(&self, cell, number,

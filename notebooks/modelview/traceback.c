@@ -271,3 +271,20 @@ void traceback_fold(const json_t *error, const char *ref,
         show_step(out, &self.steps[first], ref, EARLIER_VALUE_MAX);
     show_step(out, &self.steps[self.count - 1], ref, final_max);
 }
+
+static bool is_error(const json_t *output)
+{
+    const char *type =
+        json_string_value(json_object_get(output, "output_type"));
+
+    return type && strcmp(type, "error") == 0;
+}
+
+size_t traceback_last(const json_t *outputs)
+{
+    size_t number = json_array_size(outputs);
+
+    while (number && !is_error(json_array_get(outputs, number - 1)))
+        number--;
+    return number;
+}

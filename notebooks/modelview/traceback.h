@@ -17,5 +17,8 @@
  * never what is left out. `ref` names the whole, and `hint` how it is read. */
 void traceback_fold(const json_t *error, const char *ref,
                     const read_hint_t *hint, size_t max, buffer_t *out);
+/* Returns the position of the last error in a list of nbformat 4 outputs, 1 for
+ * the first; 0 if there is none. */
+size_t traceback_last(const json_t *outputs);
 
 #endif

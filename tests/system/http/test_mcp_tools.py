@@ -56,6 +56,30 @@ def test_an_error_is_the_tools(rpc: Rpc, session: str) -> None:
     assert "ZeroDivisionError" in head_of(result)
 
 
+def test_a_script_that_fails_is_named(rpc: Rpc, session: str) -> None:
+    """IPython shows the traceback of a script, and the cell ends well."""
+    rpc.call(
+        "files",
+        session=session,
+        action="write",
+        path="fails.py",
+        content="before = 1\nfor i in range(9999): print(i)\n1 / 0\n",
+    )
+    code = "%run fails.py\nprint('more\\n' * 9999)"
+    result = rpc.call("execute", code=code, session=session, max_tokens=500)
+    assert not result["isError"]
+    assert " ok " in head_of(result)
+    assert " · shows the traceback of ZeroDivisionError" in head_of(result)
+    lines = text_of(result).splitlines()
+    assert lines[-1] == "ZeroDivisionError: division by zero"
+    assert any("fails.py" in line and "1 / 0" in line for line in lines)
+    structured = Rpc(rpc.web, "/mcp/structured").call(
+        "execute", code="%run fails.py", session=session
+    )["structuredContent"]
+    assert structured["status"] == "ok"
+    assert structured["error"]["name"] == "ZeroDivisionError"
+
+
 def test_a_plot_in_one_round_trip(rpc: Rpc, session: str) -> None:
     code = "import matplotlib.pyplot as plt; plt.plot([1, 2, 3]);"
     result = rpc.call("execute", code=code, session=session)

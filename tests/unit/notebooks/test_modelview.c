@@ -285,6 +285,36 @@ static void never_leaves_out_the_cause(void **state)
     assert_true(strlen(text) < 4200);
 }
 
+/* As %run does of a script that fails: the cell itself ends well. */
+static void names_an_error_that_was_shown(void **state)
+{
+    cleanup_sample view_sample_t sample;
+
+    (void) state;
+    view_sample_init(&sample,
+                     "[{\"output_type\":\"error\",\"ename\":\"KeyError\","
+                     "\"evalue\":\"1\",\"traceback\":[\"KeyError: 1\"]},"
+                     "{\"output_type\":\"error\",\"ename\":\"E x\\n\","
+                     "\"evalue\":\"2\",\"traceback\":[\"E: 2\"]},"
+                     "{\"output_type\":\"stream\"}]");
+    json_object_set_new(json_array_get(sample.outputs, 2), "text",
+                        view_sample_lines(100000));
+    const char *text = view_sample_make(&sample);
+    assert_false(sample.view.is_error);
+    assert_memory_equal(text,
+                        "[3] ok 41 ms · session 7f3c · shows the traceback of "
+                        "Ex\nKeyError: 1\nline 1 of many\n",
+                        85);
+    assert_non_null(strstr(text, "line 100000 of many\nE: 2"));
+    assert_string_equal(text + strlen(text) - 4, "E: 2");
+    json_object_del(json_array_get(sample.outputs, 1), "ename");
+    text = view_sample_make(&sample);
+    assert_non_null(strstr(text, " · shows the traceback of Error\n"));
+    /* The header of one that goes on says how far it is. */
+    sample.cell.status = MODELVIEW_RUNNING;
+    assert_null(strstr(view_sample_make(&sample), "traceback"));
+}
+
 /* Each client reads the rest in its own way. */
 static void a_marker_names_the_way_of_its_client(void **state)
 {
@@ -317,7 +347,7 @@ static void a_marker_names_the_way_of_its_client(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         sample.cell.reading.way = rows[i].way;
         const char *text = view_sample_make(&sample);
-        assert_non_null(strstr(text, " · session 7f3c0d1e\n"));
+        assert_non_null(strstr(text, " · session 7f3c0d1e · shows "));
         assert_non_null(strstr(text, rows[i].marker));
         assert_non_null(strstr(text, rows[i].of_traceback));
     }
@@ -380,6 +410,7 @@ int main(void)
         cmocka_unit_test(keeps_the_text_of_a_syntax_error),
         cmocka_unit_test(shows_an_error_without_frames_past_a_nul),
         cmocka_unit_test(never_leaves_out_the_cause),
+        cmocka_unit_test(names_an_error_that_was_shown),
         cmocka_unit_test(a_marker_names_the_way_of_its_client),
     };
 

@@ -7,6 +7,7 @@
 #include "gateway/http/mcp/calls/offer.h"
 #include "gateway/http/mcp/protocol/resource_uri.h"
 #include "notebooks/modelview/plain_line.h"
+#include "notebooks/modelview/traceback.h"
 
 #include <string.h>
 
@@ -156,6 +157,7 @@ json_t *structured_run(const char *session, const execution_view_t *view)
                             execution_view_state(view->loss));
     json_t *result = result_text(view->outputs);
     json_t *error = error_of(view->reply);
+    size_t shown = traceback_last(view->outputs);
 
     if (view->cell)
         json_object_set_new(run, "cell", json_integer(view->cell));
@@ -164,6 +166,8 @@ json_t *structured_run(const char *session, const execution_view_t *view)
                             json_real((double) view->duration_us / 1000));
     if (result)
         json_object_set_new(run, "result", result);
+    if (!error && shown) /* the cell has ended well nevertheless */
+        error = error_of(json_array_get(view->outputs, shown - 1));
     if (error)
         json_object_set_new(run, "error", error);
     if (json_is_object(namespace))
