@@ -108,6 +108,9 @@ typedef struct {
 /* Reads "out:C.N", also without "out:"; false if it is no reference. */
 bool modelview_read_ref(const char *text, long long *ret_cell,
                         size_t *ret_output);
+/* Reads "process:N", which names the output of a program beside the kernel;
+ * false if it is something else. */
+bool modelview_read_process_ref(const char *text, uint64_t *ret_number);
 
 /* Appends the lines of one output (1 is the first of `outputs`) to *out. A
  * first line says which lines they are and how to go on. Returns -ENOENT if
@@ -115,6 +118,11 @@ bool modelview_read_ref(const char *text, long long *ret_cell,
  * sentence. */
 int modelview_read_output(const json_t *outputs, long long cell, size_t output,
                           const modelview_range_t *range, buffer_t *out);
+
+/* Does the same with a text that is no output of a cell; `ref` is what the
+ * answer names it. Returns -EINVAL if the pattern is wrong. */
+int modelview_read_text(bytes_t text, const char *ref,
+                        const modelview_range_t *range, buffer_t *out);
 
 /* Finds the image of an output, whatever its size; false if it has none. */
 bool modelview_image(const json_t *outputs, long long cell, size_t output,

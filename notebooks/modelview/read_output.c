@@ -55,6 +55,24 @@ bool modelview_read_ref(const char *text, long long *ret_cell,
     return true;
 }
 
+bool modelview_read_process_ref(const char *text, uint64_t *ret_number)
+{
+    static const char prefix[] = "process:";
+    const size_t size = sizeof prefix - 1;
+    char *end;
+    unsigned long long number;
+
+    if (strncmp(text, prefix, size) != 0
+        || !isdigit((unsigned char) text[size]))
+        return false;
+    errno = 0;
+    number = strtoull(text + size, &end, 10);
+    if (*end || errno || number > INT64_MAX)
+        return false;
+    *ret_number = number;
+    return true;
+}
+
 /* Writes the text of an error: its traceback, every frame of it. */
 static void write_error(const json_t *error, buffer_t *out)
 {
@@ -174,20 +192,34 @@ static bool find_text(const json_t *output, bundle_t *bundle, buffer_t *error)
     return bundle_choose(output, bundle) && !bundle->mime;
 }
 
-int modelview_read_output(const json_t *outputs, long long cell, size_t output,
-                          const modelview_range_t *range, buffer_t *out)
+int modelview_read_text(bytes_t text, const char *ref,
+                        const modelview_range_t *range, buffer_t *out)
 {
     CLEANUP(clear_reading) reading_t self = {.range = range};
-    cleanup_bundle bundle_t bundle = {0};
-    cleanup_buffer buffer_t error = BUFFER_EMPTY;
-    cleanup_free char *ref = mem_format("out:%lld.%zu", cell, output);
-    size_t count = json_array_size(outputs);
     size_t tokens = range->tokens_max ? range->tokens_max : MODELVIEW_TOKENS;
     const char *flaw = NULL;
 
     if (tokens > MODELVIEW_TOKENS_MAX)
         tokens = MODELVIEW_TOKENS_MAX;
     self.weight_max = TOKEN_WEIGHT(tokens < TOKENS_MIN ? TOKENS_MIN : tokens);
+    if (range->grep && *range->grep
+        && !(self.pattern = line_pattern_new(range->grep, &flaw))) {
+        buffer_format(out, "grep is not a regular expression: %s", flaw);
+        return -EINVAL;
+    }
+    read_lines(&self, text);
+    write_answer(&self, ref, out);
+    return 0;
+}
+
+int modelview_read_output(const json_t *outputs, long long cell, size_t output,
+                          const modelview_range_t *range, buffer_t *out)
+{
+    cleanup_bundle bundle_t bundle = {0};
+    cleanup_buffer buffer_t error = BUFFER_EMPTY;
+    cleanup_free char *ref = mem_format("out:%lld.%zu", cell, output);
+    size_t count = json_array_size(outputs);
+
     if (output == 0 || output > count) {
         buffer_format(out, "there is no %s: cell %lld has %zu outputs", ref,
                       cell, count);
@@ -198,12 +230,5 @@ int modelview_read_output(const json_t *outputs, long long cell, size_t output,
                       bundle.mime ? bundle.mime : "empty");
         return -ENOENT;
     }
-    if (range->grep && *range->grep
-        && !(self.pattern = line_pattern_new(range->grep, &flaw))) {
-        buffer_format(out, "grep is not a regular expression: %s", flaw);
-        return -EINVAL;
-    }
-    read_lines(&self, bundle.text);
-    write_answer(&self, ref, out);
-    return 0;
+    return modelview_read_text(bundle.text, ref, range, out);
 }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "gateway/http/executions/execution_outcome.h"
 #include "notebooks/formats/output_list.h"
+#include "notebooks/recording/process_transcript.h"
 
 #include <errno.h>
 #include <string.h>
@@ -162,6 +163,34 @@ static int find(const http_t *http, const executions_t *runs, const char *ref,
     return r;
 }
 
+/* Appends a part of what a program beside the kernel has written. */
+static int read_process(const http_t *http, const executions_t *runs,
+                        uint64_t number, const modelview_range_t *range,
+                        buffer_t *out)
+{
+    cleanup_process_transcript process_transcript_t transcript = {0};
+    const executions_process_t *known = executions_process(runs, number);
+    process_transcript_place_t place = {
+        .folder = runs->folder, .key = http->journal_key, .process = number};
+    cleanup_free char *ref =
+        mem_format("process:%llu", (unsigned long long) number);
+    fault_t fault;
+    int r;
+
+    if (known)
+        place.mark = known->mark;
+    r = process_transcript_read(&place, &transcript, &fault);
+    if (r < 0) {
+        buffer_format(out,
+                      "the session has no process %llu, or its output is no "
+                      "longer kept",
+                      (unsigned long long) number);
+        return -ENOENT;
+    }
+    process_transcript_write_gone(&transcript, out);
+    return modelview_read_text(buffer_bytes(&transcript.text), ref, range, out);
+}
+
 int execution_view_read(const http_t *http, const executions_t *runs,
                         const char *ref, const modelview_range_t *range,
                         buffer_t *out)
@@ -169,8 +198,12 @@ int execution_view_read(const http_t *http, const executions_t *runs,
     cleanup_cell_outcome cell_outcome_t outcome = {0};
     long long cell = 0;
     size_t output = 0;
-    int r = find(http, runs, ref, &cell, &output, &outcome);
+    uint64_t process = 0;
+    int r;
 
+    if (modelview_read_process_ref(ref, &process))
+        return read_process(http, runs, process, range, out);
+    r = find(http, runs, ref, &cell, &output, &outcome);
     if (r == -EINVAL)
         buffer_format(out, MODELVIEW_NO_REF, ref);
     else if (r < 0)

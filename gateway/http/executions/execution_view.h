@@ -43,7 +43,8 @@ int execution_view_make(const http_t *http, const executions_t *runs,
 json_t *execution_view_state(const json_t *loss);
 
 /* Appends the part of an output to *out, or a sentence that says why there is
- * none (modelview_read_output). Any cell of the session can be read. Returns
+ * none (modelview_read_output). Any cell of the session can be read, and
+ * as "process:3" the output of a program beside the kernel. Returns
  * -ENOENT if there is no such output or it is no longer kept, -EINVAL if the
  * reference or the pattern is wrong. */
 int execution_view_read(const http_t *http, const executions_t *runs,

@@ -29,6 +29,7 @@ static void destroy_runs(void **self_p)
     zlistx_destroy(&self->open);
     zhashx_destroy(&self->table);
     free(self->cells);
+    free(self->processes);
     free(self->folder);
     free(self);
     *self_p = NULL;
@@ -83,6 +84,15 @@ const executions_cell_t *executions_cell(const executions_t *self,
     for (size_t i = self->cell_count; i > 0; i--)
         if (self->cells[i - 1].count == count)
             return &self->cells[i - 1];
+    return NULL;
+}
+
+const executions_process_t *executions_process(const executions_t *self,
+                                               uint64_t number)
+{
+    for (size_t i = self->process_count; i > 0; i--)
+        if (self->processes[i - 1].number == number)
+            return &self->processes[i - 1];
     return NULL;
 }
 
@@ -176,6 +186,24 @@ static void note_cell(executions_t *self, const journal_reader_t *reader,
                             .mark = journal_reader_mark(reader)};
 }
 
+static void note_process(executions_t *self, const journal_reader_t *reader,
+                         const journal_record_t *record)
+{
+    json_auto_t *content = parse(record->content);
+    json_int_t number = json_integer_value(json_object_get(content, "process"));
+
+    if (!self->processes)
+        self->processes =
+            mem_new(EXECUTIONS_PROCESSES_MAX * sizeof *self->processes);
+    if (self->process_count == EXECUTIONS_PROCESSES_MAX) {
+        self->process_count /= 2;
+        memmove(self->processes, self->processes + self->process_count,
+                self->process_count * sizeof *self->processes);
+    }
+    self->processes[self->process_count++] = (executions_process_t){
+        .number = (uint64_t) number, .mark = journal_reader_mark(reader)};
+}
+
 static void on_record(executions_t *self, const journal_reader_t *reader,
                       const journal_record_t *record)
 {
@@ -188,6 +216,8 @@ static void on_record(executions_t *self, const journal_reader_t *reader,
     }
     if (is_begun)
         note_cell(self, reader, record);
+    if (record->kind == JOURNAL_STATE && strcmp(record->type, "process") == 0)
+        note_process(self, reader, record);
     /* The list's cursor is at the execution that was found. */
     execution_t *run = record->request ? open_run(self, record->request) : NULL;
     if (!run)

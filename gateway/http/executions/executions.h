@@ -47,6 +47,16 @@ typedef struct {
 
 #define EXECUTIONS_CELLS_MAX 65536 /* that can be found by their numbers */
 
+/* A program beside the kernel. */
+typedef struct {
+    uint64_t number;     /* of the session's programs */
+    journal_mark_t mark; /* position of its first record */
+} executions_process_t;
+
+#define EXECUTIONS_PROCESSES_MAX                                               \
+    1024 /* the newest ones that are remembered                                \
+          */
+
 /* The executions of one session. */
 typedef struct {
     char *folder;        /* owned; folder of its journal */
@@ -55,9 +65,11 @@ typedef struct {
     zhashx_t *table;     /* owned; id -> execution_t */
     zlistx_t *
         open; /* borrowed execution_t: those in the journal that are not done */
-    int64_t used;             /* monotonic ms */
-    executions_cell_t *cells; /* owned; the newest last */
-    size_t cell_count;        /* of them */
+    int64_t used;                    /* monotonic ms */
+    executions_cell_t *cells;        /* owned; the newest last */
+    size_t cell_count;               /* of them */
+    executions_process_t *processes; /* owned; the newest last */
+    size_t process_count;            /* of them */
 } executions_t;
 
 zhashx_t *executions_table_new(void);
@@ -82,6 +94,11 @@ void execution_digest(const char *code,
  * no cell has it. */
 const executions_cell_t *executions_cell(const executions_t *self,
                                          long long count);
+
+/* Returns the program with that number, lent until the next change; NULL if it
+ * is not remembered. */
+const executions_process_t *executions_process(const executions_t *self,
+                                               uint64_t number);
 
 /* Handles a reply to a request that is not in the journal: it was refused. */
 void executions_on_event(http_t *http, const frontend_event_t *event);

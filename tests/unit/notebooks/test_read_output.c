@@ -145,6 +145,36 @@ static void explains_an_empty_view(void **state)
     assert_true(modelview_read_ref("3.1", &cell, &output));
 }
 
+static void reads_the_text_of_a_program(void **state)
+{
+    static const char *const wrong[] = {"process:",
+                                        "process:x",
+                                        "process:-1",
+                                        "process:1.",
+                                        "process: 1",
+                                        "out:1.1",
+                                        "process:99999999999999999999"};
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    uint64_t number = 0;
+
+    (void) state;
+    assert_true(modelview_read_process_ref("process:12", &number));
+    assert_int_equal(number, 12);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(modelview_read_process_ref(wrong[i], &number));
+    assert_int_equal(modelview_read_text(text_bytes("a\nb\nc\n"), "process:12",
+                                         &(modelview_range_t){.grep = "b|c"},
+                                         &out),
+                     0);
+    assert_string_equal((char *) out.data,
+                        "process:12 2 lines match of 3\n2: b\n3: c");
+    buffer_clear(&out);
+    assert_int_equal(modelview_read_text((bytes_t){0}, "process:12",
+                                         &(modelview_range_t){0}, &out),
+                     0);
+    assert_string_equal((char *) out.data, "process:12 no lines of 0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +182,7 @@ int main(void)
         cmocka_unit_test(reads_numbers_to_the_same_budget),
         cmocka_unit_test(gives_up_a_search_that_takes_long),
         cmocka_unit_test(explains_an_empty_view),
+        cmocka_unit_test(reads_the_text_of_a_program),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

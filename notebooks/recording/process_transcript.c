@@ -1,0 +1,134 @@
+/* See process_transcript.h. */
+#include "notebooks/recording/process_transcript.h"
+
+#include "notebooks/json/tree.h"
+
+#include <errno.h>
+#include <string.h>
+
+void process_transcript_clear(process_transcript_t *self)
+{
+    buffer_reset(&self->text);
+    *self = (process_transcript_t){0};
+}
+
+static uint64_t count_of(const json_t *content, const char *name)
+{
+    json_int_t value = json_integer_value(json_object_get(content, name));
+
+    return value > 0 ? (uint64_t) value : 0;
+}
+
+static uint64_t end_of(const process_transcript_t *self)
+{
+    return self->kept + self->removed;
+}
+
+/* Adds a piece of output, and a line in the place of what is missing before
+ * it. */
+static void add_output(process_transcript_t *self, const json_t *content)
+{
+    const json_t *text = json_object_get(content, "text");
+    uint64_t offset = count_of(content, "offset");
+
+    if (offset > end_of(self)) {
+        buffer_format(&self->text,
+                      "%s… %llu bytes are no longer in the journal …\n",
+                      self->text.size ? "\n" : "",
+                      (unsigned long long) (offset - end_of(self)));
+        self->removed += offset - end_of(self);
+    }
+    buffer_append(&self->text, json_string_value(text),
+                  json_string_length(text));
+    self->kept += count_of(content, "size");
+}
+
+static void add_end(process_transcript_t *self, const json_t *content)
+{
+    uint64_t all =
+        count_of(content, "stdout_bytes") + count_of(content, "stderr_bytes");
+
+    self->is_ended = true;
+    if (all > end_of(self))
+        self->beyond = all - end_of(self);
+}
+
+static void add_record(process_transcript_t *self, uint64_t number,
+                       const journal_record_t *record)
+{
+    json_auto_t *content = NULL;
+
+    if (record->kind != JOURNAL_STATE
+        || strncmp(record->type, "process", 7) != 0)
+        return;
+    content = json_tree_load(record->content.bytes, record->content.size, NULL);
+    if (count_of(content, "process") != number)
+        return;
+    self->is_found = true;
+    if (strcmp(record->type, "process_output") == 0)
+        add_output(self, content);
+    else if (strcmp(record->type, "process_ended") == 0)
+        add_end(self, content);
+}
+
+static int read_from(const process_transcript_place_t *place,
+                     const journal_mark_t *mark, process_transcript_t *self,
+                     fault_t *fault)
+{
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    journal_record_t record;
+    int r = journal_reader_new(place->folder, place->key, 0, &reader, fault);
+
+    if (r == 0 && mark)
+        r = journal_reader_seek(reader, mark, fault);
+    if (r < 0)
+        return r;
+    while (!self->is_ended
+           && (r = journal_reader_next(reader, &record, fault)) > 0)
+        add_record(self, place->process, &record);
+    return r < 0 ? r : 0;
+}
+
+int process_transcript_read(const process_transcript_place_t *place,
+                            process_transcript_t *ret_transcript,
+                            fault_t *fault)
+{
+    int r = -ENOENT;
+
+    *ret_transcript = (process_transcript_t){0};
+    if (place->mark.segment)
+        r = read_from(place, &place->mark, ret_transcript, fault);
+    if (r < 0 || !ret_transcript->is_found) {
+        process_transcript_clear(ret_transcript);
+        r = read_from(place, NULL, ret_transcript, fault);
+    }
+    if (r == 0 && !ret_transcript->is_found)
+        r = fault_set(fault, ENOENT,
+                      "the session's journal has no process %llu",
+                      (unsigned long long) place->process);
+    if (r < 0)
+        process_transcript_clear(ret_transcript);
+    return r;
+}
+
+void process_transcript_write_gone(const process_transcript_t *self,
+                                   buffer_t *out)
+{
+    bool may_write_more =
+        !self->is_ended && end_of(self) >= PROCESS_TRANSCRIPT_MAX;
+
+    if (self->removed)
+        buffer_format(out,
+                      "%llu bytes were removed for the bound of the journal\n",
+                      (unsigned long long) self->removed);
+    if (!self->beyond && !may_write_more)
+        return;
+    buffer_format(out, "these are the first %llu bytes that it wrote; ",
+                  (unsigned long long) end_of(self));
+    if (self->beyond)
+        buffer_format(out, "%llu more are", (unsigned long long) self->beyond);
+    else
+        buffer_text(out, "later ones are");
+    buffer_text(out, " not in the journal; its recent output has the last 64 "
+                     "KiB (over MCP: session with action output)\n");
+}

@@ -1,0 +1,176 @@
+/* What the journal has of a program's output: its pieces in their order, the
+ * bytes that are gone, and nothing of other programs. */
+#include "notebooks/recording/process_transcript.h"
+
+#include "tests/lib/recorded.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void start(journal_t *journal, int number)
+{
+    cleanup_free char *content =
+        mem_format("{\"process\":%d,\"argv\":[\"ls\"]}", number);
+
+    recorded_append(journal, JOURNAL_STATE, 0, "process", content);
+}
+
+static void print(journal_t *journal, int number, int offset, const char *text)
+{
+    cleanup_free char *content = mem_format(
+        "{\"process\":%d,\"stream\":\"stdout\",\"offset\":%d,\"size\":%zu,"
+        "\"text\":\"%s\"}",
+        number, offset, strlen(text), text);
+
+    recorded_append(journal, JOURNAL_STATE, 0, "process_output", content);
+}
+
+static void end(journal_t *journal, int number, int out, int err)
+{
+    cleanup_free char *content =
+        mem_format("{\"process\":%d,\"stdout_bytes\":%d,\"stderr_bytes\":%d}",
+                   number, out, err);
+
+    recorded_append(journal, JOURNAL_STATE, 0, "process_ended", content);
+}
+
+static int read_it(const char *folder, uint64_t number,
+                   process_transcript_t *ret_transcript, fault_t *fault)
+{
+    process_transcript_place_t place = {.folder = folder, .process = number};
+
+    return process_transcript_read(&place, ret_transcript, fault);
+}
+
+static void assert_text(const process_transcript_t *transcript,
+                        const char *expected)
+{
+    cleanup_free char *text =
+        mem_copy(transcript->text.data, transcript->text.size);
+
+    assert_string_equal(text, expected);
+}
+
+static char *gone(const process_transcript_t *transcript)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    process_transcript_write_gone(transcript, &out);
+    return mem_text(out.size ? (const char *) out.data : "");
+}
+
+static void has_its_pieces_alone(void **state)
+{
+    const char *folder = *state;
+    cleanup_journal journal_t *journal = recordings_open(folder);
+    cleanup_process_transcript process_transcript_t one = {0}, two = {0};
+    cleanup_free char *said = NULL;
+    fault_t fault;
+
+    start(journal, 1);
+    print(journal, 1, 0, "a");
+    start(journal, 2);
+    print(journal, 2, 0, "other");
+    recorded_append(journal, JOURNAL_EVENT, 1, "stream",
+                    "{\"name\":\"stdout\",\"text\":\"cell\"}");
+    print(journal, 1, 1, "bc");
+    end(journal, 1, 2, 1);
+    assert_int_equal(read_it(folder, 1, &one, &fault), 0);
+    assert_text(&one, "abc");
+    assert_true(one.is_ended);
+    said = gone(&one);
+    assert_string_equal(said, "");
+    assert_int_equal(read_it(folder, 2, &two, &fault), 0);
+    assert_text(&two, "other");
+    assert_false(two.is_ended);
+}
+
+static void says_what_is_gone(void **state)
+{
+    const char *folder = *state;
+    cleanup_journal journal_t *journal = recordings_open(folder);
+    cleanup_process_transcript process_transcript_t all = {0};
+    cleanup_free char *said = NULL;
+    fault_t fault;
+
+    start(journal, 1);
+    print(journal, 1, 4, "later\\n");
+    print(journal, 1, 11, "x");
+    end(journal, 1, 100, 20);
+    assert_int_equal(read_it(folder, 1, &all, &fault), 0);
+    assert_text(&all, "… 4 bytes are no longer in the journal …\nlater\nx");
+    assert_int_equal(all.removed, 4);
+    assert_int_equal(all.beyond, 108);
+    said = gone(&all);
+    assert_string_equal(
+        said, "4 bytes were removed for the bound of the journal\n"
+              "these are the first 12 bytes that it wrote; 108 more are not "
+              "in the journal; its recent output has the last 64 KiB (over "
+              "MCP: session with action output)\n");
+}
+
+static void one_that_runs_may_have_written_more(void **state)
+{
+    process_transcript_t most = {.kept = PROCESS_TRANSCRIPT_MAX};
+    process_transcript_t fewer = {.kept = PROCESS_TRANSCRIPT_MAX - 1};
+    cleanup_free char *of_most = gone(&most), *of_fewer = gone(&fewer);
+
+    (void) state;
+    assert_non_null(strstr(of_most, "the first 1048576 bytes that it wrote; "
+                                    "later ones are not in the journal"));
+    assert_string_equal(of_fewer, "");
+}
+
+static void one_without_records_is_missing(void **state)
+{
+    const char *folder = *state;
+    cleanup_journal journal_t *journal = recordings_open(folder);
+    process_transcript_t none;
+    fault_t fault;
+
+    start(journal, 1);
+    assert_int_equal(read_it(folder, 2, &none, &fault), -ENOENT);
+    assert_int_equal(none.text.size, 0);
+}
+
+static void is_read_from_a_mark(void **state)
+{
+    const char *folder = *state;
+    cleanup_journal journal_t *journal = recordings_open(folder);
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    cleanup_process_transcript process_transcript_t all = {0}, moved = {0};
+    process_transcript_place_t place = {.folder = folder, .process = 1};
+    journal_record_t record;
+    fault_t fault;
+
+    start(journal, 7);
+    start(journal, 1);
+    print(journal, 1, 0, "a");
+    assert_int_equal(journal_reader_new(folder, NULL, 0, &reader, &fault), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(journal_reader_next(reader, &record, &fault), 1);
+    place.mark = journal_reader_mark(reader);
+    assert_int_equal(process_transcript_read(&place, &all, &fault), 0);
+    assert_text(&all, "a");
+    /* A mark that a compaction has moved. */
+    place.mark.at += 8;
+    assert_int_equal(process_transcript_read(&place, &moved, &fault), 0);
+    assert_text(&moved, "a");
+}
+
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, recorded_make_folder,                \
+                                    recorded_remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(has_its_pieces_alone),
+        TEST(says_what_is_gone),
+        TEST(one_that_runs_may_have_written_more),
+        TEST(one_without_records_is_missing),
+        TEST(is_read_from_a_mark),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
