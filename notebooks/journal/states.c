@@ -30,6 +30,7 @@ static const struct {
     {"process", true},
     {"process_ended", true},
     {"process_output", false},
+    {"process_input", false},
     {"tools", true},
     {"tool_call", false},
     {"tool_result", false},

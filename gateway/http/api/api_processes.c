@@ -139,7 +139,7 @@ static void show(exchange_t *exchange)
 }
 
 /* Asks with the body. The rest of it goes to the session as it came, which
- * checks it. */
+ * checks it; a key is the client's own. */
 static void ask_with_body(exchange_t *exchange, const char *verb)
 {
     json_int_t number;
@@ -149,6 +149,7 @@ static void ask_with_body(exchange_t *exchange, const char *verb)
         || !exchange_read_object(exchange, &body))
         return;
     json_object_set_new(body, "process", json_integer(number));
+    client_key_bind(exchange, body);
     ask(exchange, verb, body, &done_ops);
 }
 

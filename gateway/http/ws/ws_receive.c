@@ -65,7 +65,7 @@ static void refuse_request(ws_client_t *self, channel_t channel,
 }
 
 /* Returns the message with its key bound to the client's token; NULL if it has
- * no key. Only programs have one. */
+ * no key. Only programs and their input have one. */
 static message_t *bind_key(const ws_client_t *self, channel_t channel,
                            const message_t *message)
 {
@@ -73,7 +73,8 @@ static message_t *bind_key(const ws_client_t *self, channel_t channel,
     cleanup_free char *token = NULL;
 
     if (channel != CHANNEL_CONTROL
-        || strcmp(message_type(message), "process_start_request") != 0)
+        || (strcmp(message_type(message), "process_start_request") != 0
+            && strcmp(message_type(message), "process_input_request") != 0))
         return NULL;
     token = mem_copy(name, strcspn(name, "/"));
     return client_key_bind_message(self->http, token, message);

@@ -46,6 +46,7 @@ static void process_destroy(process_t **self_p)
     keeper_link_destroy(&self->link);
     process_feed_destroy(&self->feed);
     request_destroy(&self->start.request);
+    process_writes_clear(&self->input.writes);
     free(self->arguments);
     free(self->folder);
     free(self->who);
@@ -195,6 +196,8 @@ void process_write(const process_t *self, const char *key, buffer_t *out)
     jspan_write_count(out, "started_us", (uint64_t) self->started_us);
     jspan_write_count(out, "stdout_bytes", self->bytes[0]);
     jspan_write_count(out, "stderr_bytes", self->bytes[1]);
+    if (self->input.is_over)
+        jspan_write_bool(out, "input_over", true);
     if (self->phase == PROCESS_ENDED)
         write_end(self, out);
     jspan_write_end(out);
@@ -263,6 +266,8 @@ bool process_read(process_t *self, jspan_t object)
     self->folder = jspan_text_new(jspan_member(object, "cwd"));
     self->who = jspan_text_new(jspan_member(object, "who"));
     self->is_terminal = jspan_is(jspan_member(object, "terminal"), JSPAN_TRUE);
+    self->input.is_over =
+        jspan_is(jspan_member(object, "input_over"), JSPAN_TRUE);
     self->limit_ms = read_number(object, "timeout_ms");
     self->started_us = read_number(object, "started_us");
     self->bytes[0] = (uint64_t) read_number(object, "stdout_bytes");

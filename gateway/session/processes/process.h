@@ -9,18 +9,19 @@
 #include "gateway/session/processes/keeper_link.h"
 #include "gateway/session/processes/process_feed.h"
 #include "gateway/session/processes/process_keys.h"
+#include "gateway/session/processes/process_writes.h"
+#include "notebooks/recording/process_transcript.h"
 #include "protocol/span.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROCESSES_LIVING 64         /* at a time, of a session */
-#define PROCESSES_ENDED  64         /* that are kept when another is added */
-#define PROCESS_RECORDED (1u << 20) /* bytes of output in the journal, each */
-#define PROCESS_KEY_MAX  255        /* bytes of a client's key */
-
-#define PROCESS_DIGEST_SIZE 33 /* 16 bytes in hexadecimal, and a NUL */
+#define PROCESSES_LIVING 64 /* at a time, of a session */
+#define PROCESSES_ENDED  64 /* that are kept when another is added */
+/* Bytes of output in the journal, of each. */
+#define PROCESS_RECORDED PROCESS_TRANSCRIPT_MAX
+#define PROCESS_KEY_MAX  255 /* bytes of a client's key */
 
 typedef enum {
     PROCESS_STARTING, /* its keeper has not said that it runs */
@@ -38,6 +39,14 @@ typedef enum {
     PROCESS_BY_MEMORY, /* the session's control group has ended it, or a
                           process that it had started, for its memory */
 } process_fate_t;
+
+/* Its input. */
+typedef struct {
+    uint64_t sent;  /* bytes that were sent to the keeper */
+    uint64_t taken; /* bytes that the process has read */
+    bool is_over;   /* a pipe that was closed: nothing more reaches it */
+    process_writes_t writes; /* owned; what came under keys */
+} process_input_t;
 
 /* The request that has started it. */
 typedef struct {
@@ -68,8 +77,7 @@ typedef struct process {
     uint64_t bytes[2];     /* of stdout and stderr so far */
     uint64_t recorded;     /* bytes that the journal has */
     uint64_t noted;        /* offset: what is before was counted */
-    uint64_t input_sent;   /* bytes that were sent to the keeper */
-    uint64_t input_taken;  /* bytes that the process has read */
+    process_input_t input; /* owned */
     int64_t asked_ms;      /* monotonic; its start is awaited; 0: not */
     int64_t gone_ms;       /* monotonic; its keeper has ended; 0: not */
     void *session;         /* borrowed; session_t, for the link's calls */

@@ -172,14 +172,15 @@ static void on_input_taken(session_t *self, process_t *process,
 {
     uint64_t taken = message->numbers[0], came = message->numbers[1];
 
+    process_writes_settle(&process->input.writes, came);
     /* After a take-over it is unknown how much was sent. */
-    if (process->input_sent < came)
-        process->input_sent = came;
-    if (process->input_sent < taken)
-        process->input_sent = taken;
-    if (taken <= process->input_taken)
+    if (process->input.sent < came)
+        process->input.sent = came;
+    if (process->input.sent < taken)
+        process->input.sent = taken;
+    if (taken <= process->input.taken)
         return;
-    process->input_taken = taken;
+    process->input.taken = taken;
     process_replies_send_input(self, process);
 }
 
@@ -310,8 +311,10 @@ static int send_start(process_t *process, const process_wish_t *wish,
     if (r == 0 && wish->input.size)
         r = process_input_send(process, buffer_bytes(&wish->input), fault);
     if (r == 0 && !wish->has_input
-        && (wish->input.size || !process->is_terminal))
+        && (wish->input.size || !process->is_terminal)) {
         r = process_input_end(process, fault);
+        process->input.is_over = !process->is_terminal;
+    }
     return r;
 }
 
@@ -388,6 +391,7 @@ void process_control_find(session_t *self)
         if (at->phase == PROCESS_ENDED)
             continue;
         at->phase = PROCESS_RUNNING;
+        at->input.writes.is_unsettled = true;
         if (keeper_link_new(self->loop, path, &ops, at, &at->link, &fault) < 0)
             lose(self, at, fault.text);
     }

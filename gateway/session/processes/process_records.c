@@ -64,6 +64,23 @@ void process_records_output(session_t *self, process_t *process,
                     self->spec->id, process->number, fault.text);
 }
 
+int process_records_input(session_t *self, const process_t *process,
+                          const process_write_t *write, bool ends,
+                          fault_t *fault)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    jspan_write_begin(&out);
+    jspan_write_count(&out, "process", process->number);
+    if (write)
+        process_write_members(write, &out);
+    if (ends)
+        jspan_write_bool(&out, "end", true);
+    jspan_write_end(&out);
+    return publisher_note(self->publisher, "process_input", 0,
+                          (const char *) out.data, fault);
+}
+
 void process_records_end(session_t *self, const process_t *process)
 {
     cleanup_buffer buffer_t detail = BUFFER_EMPTY;
@@ -81,6 +98,28 @@ void process_records_end(session_t *self, const process_t *process)
                                process->cpu_ms, process->fate == PROCESS_LOST});
 }
 
+/* Reads what came of its output, or was written to its input. Returns false if
+ * the record is something else. */
+static bool recall_stream(process_t *process, const char *type, jspan_t object)
+{
+    int64_t size = 0;
+
+    if (strcmp(type, "process_input") == 0) {
+        if (process) {
+            process_writes_recall(&process->input.writes, object);
+            if (jspan_is(jspan_member(object, "end"), JSPAN_TRUE))
+                process->input.is_over = !process->is_terminal;
+        }
+        return true;
+    }
+    if (strcmp(type, "process_output") != 0)
+        return false;
+    if (process && jspan_to_integer(jspan_member(object, "size"), &size)
+        && size > 0)
+        process->recorded += (uint64_t) size;
+    return true;
+}
+
 void process_records_recall(session_t *self, const journal_record_t *record)
 {
     bool has_ended = strcmp(record->type, "process_ended") == 0;
@@ -95,14 +134,8 @@ void process_records_recall(session_t *self, const journal_record_t *record)
         || !(number = process_read_number(object)))
         return;
     process = processes_find(self->processes, number);
-    if (strcmp(record->type, "process_output") == 0) {
-        int64_t size = 0;
-
-        if (process && jspan_to_integer(jspan_member(object, "size"), &size)
-            && size > 0)
-            process->recorded += (uint64_t) size;
+    if (recall_stream(process, record->type, object))
         return;
-    }
     if (!process)
         process = processes_add(self->processes, number);
     process->session = self;

@@ -15,6 +15,11 @@ int process_records_start(session_t *self, const process_t *process,
  * journal (PROCESS_RECORDED). `stream` is KEEPER_STDOUT or KEEPER_STDERR. */
 void process_records_output(session_t *self, process_t *process,
                             uint64_t offset, unsigned stream, bytes_t bytes);
+/* Writes that a client has written to its input, under a key, and that the
+ * input ends then. `write` may be NULL if it ends. */
+int process_records_input(session_t *self, const process_t *process,
+                          const process_write_t *write, bool ends,
+                          fault_t *fault);
 /* Writes that a process has ended, as its members say. */
 void process_records_end(session_t *self, const process_t *process);
 

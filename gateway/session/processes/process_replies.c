@@ -7,13 +7,16 @@
 #include "gateway/session/requests/error_reply.h"
 #include "protocol/jspan_write.h"
 
+#include <errno.h>
+#include <inttypes.h>
+
 static void write_reply(const process_t *process, buffer_t *out)
 {
     jspan_write_begin(out);
     jspan_write_text(out, "status", "ok");
     process_write(process, "process", out);
     jspan_write_count(out, "offset", process_feed_begin(process->feed));
-    jspan_write_count(out, "input_taken", process->input_taken);
+    jspan_write_count(out, "input_taken", process->input.taken);
     jspan_write_end(out);
 }
 
@@ -35,6 +38,32 @@ void process_replies_refuse(session_t *self, const request_t *request,
     error_reply_write(request, 0, ename, evalue, &content);
     publisher_send_reply(self->publisher, request, (bytes_t){0},
                          buffer_bytes(&content));
+}
+
+void process_replies_refuse_fault(session_t *self, const request_t *request,
+                                  const fault_t *fault)
+{
+    process_replies_refuse(self, request,
+                           fault->code == EAGAIN  ? "SessionStarting"
+                           : fault->code == EBUSY ? "ProcessBusy"
+                           : fault->code == E2BIG || fault->code == EINVAL
+                               ? "BadRequest"
+                               : "ProcessNotStarted",
+                           fault->text);
+}
+
+bool process_replies_check_runs(session_t *self, const process_t *process,
+                                const request_t *request)
+{
+    cleanup_free char *sentence = NULL;
+
+    if (process->link && process->phase == PROCESS_RUNNING)
+        return true;
+    sentence = mem_format(
+        "process %" PRIu64 " %s", process->number,
+        process->phase == PROCESS_STARTING ? "has not begun yet" : "has ended");
+    process_replies_refuse(self, request, "ProcessEnded", sentence);
+    return false;
 }
 
 /* Returns true if the process was never there for a client. */
@@ -125,7 +154,7 @@ void process_replies_send_input(session_t *self, const process_t *process)
 
     jspan_write_begin(&content);
     jspan_write_count(&content, "process", process->number);
-    jspan_write_count(&content, "input_taken", process->input_taken);
+    jspan_write_count(&content, "input_taken", process->input.taken);
     jspan_write_end(&content);
     for (size_t i = 0; (viewer = process_feed_viewer(process->feed, i)); i++)
         publisher_send_beside(self->publisher, viewer, "process_input_taken",

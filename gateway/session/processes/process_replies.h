@@ -15,6 +15,14 @@ void process_replies_answer(session_t *self, const request_t *request,
 /* Answers a request with an error. */
 void process_replies_refuse(session_t *self, const request_t *request,
                             const char *ename, const char *evalue);
+/* Answers a request with a fault: -EAGAIN as SessionStarting, -EBUSY as
+ * ProcessBusy, -EINVAL and -E2BIG as BadRequest. */
+void process_replies_refuse_fault(session_t *self, const request_t *request,
+                                  const fault_t *fault);
+/* Returns true if the process runs; otherwise answers the request with an
+ * error. */
+bool process_replies_check_runs(session_t *self, const process_t *process,
+                                const request_t *request);
 /* Answers a request that starts, or has started, the process: with the process,
  * or with why it was not started. With `follows` the client gets the output,
  * and the request is taken. */

@@ -6,13 +6,12 @@
 #include "gateway/session/core/activity.h"
 #include "gateway/session/kernel/publisher.h"
 #include "gateway/session/processes/process_control.h"
-#include "gateway/session/processes/process_input.h"
+#include "gateway/session/processes/process_input_request.h"
 #include "gateway/session/processes/process_replies.h"
 #include "gateway/session/processes/process_wish.h"
 #include "protocol/jspan.h"
 #include "protocol/jspan_write.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -25,18 +24,6 @@ static void answer(session_t *self, const request_t *request,
 {
     publisher_send_reply(self->publisher, request, (bytes_t){0},
                          buffer_bytes(content));
-}
-
-static void refuse_fault(session_t *self, const request_t *request,
-                         const fault_t *fault)
-{
-    process_replies_refuse(self, request,
-                           fault->code == EAGAIN  ? "SessionStarting"
-                           : fault->code == EBUSY ? "ProcessBusy"
-                           : fault->code == E2BIG || fault->code == EINVAL
-                               ? "BadRequest"
-                               : "ProcessNotStarted",
-                           fault->text);
 }
 
 static void accept_plain(session_t *self, const request_t *request)
@@ -87,7 +74,7 @@ static void on_start(session_t *self, request_t **request_p)
 
     if (process_wish_read(&wish, message_content_json(request->message), &fault)
         < 0) {
-        refuse_fault(self, request, &fault);
+        process_replies_refuse_fault(self, request, &fault);
         return;
     }
     process = wish.key ? processes_find_key(self->processes, wish.key) : NULL;
@@ -114,7 +101,7 @@ static void on_start(session_t *self, request_t **request_p)
     process->who = request_asker(request);
     process->start.follows = wish.follows;
     if (process_control_start(self, process, &wish, &fault) < 0)
-        refuse_fault(self, request, &fault);
+        process_replies_refuse_fault(self, request, &fault);
     else
         process->start.request = take_ptr(*request_p);
 }
@@ -198,30 +185,16 @@ static void on_leave(session_t *self, process_t *process, request_t **request_p)
     accept_plain(self, *request_p);
 }
 
-static bool is_living(session_t *self, const process_t *process,
-                      const request_t *request)
-{
-    cleanup_free char *sentence = NULL;
-
-    if (process->link && process->phase == PROCESS_RUNNING)
-        return true;
-    sentence = mem_format(
-        "process %" PRIu64 " %s", process->number,
-        process->phase == PROCESS_STARTING ? "has not begun yet" : "has ended");
-    process_replies_refuse(self, request, "ProcessEnded", sentence);
-    return false;
-}
-
 /* Sends it to the keeper, and answers. */
 static void pass(session_t *self, const process_t *process,
                  const request_t *request, const keeper_message_t *message)
 {
     fault_t fault;
 
-    if (!is_living(self, process, request))
+    if (!process_replies_check_runs(self, process, request))
         return;
     if (keeper_link_send(process->link, message, &fault) < 0)
-        refuse_fault(self, request, &fault);
+        process_replies_refuse_fault(self, request, &fault);
     else
         accept_plain(self, request);
 }
@@ -281,50 +254,9 @@ static void on_resize(session_t *self, process_t *process,
              KEEPER_RESIZE, {(uint64_t) rows, (uint64_t) columns}, {NULL, 0}});
 }
 
-/* Returns what is wrong with the types of an input; NULL: nothing. */
-static const char *find_input_flaw(jspan_t text, jspan_t end)
-{
-    if (!is_absent(text) && !jspan_is(text, JSPAN_STRING))
-        return "text must be a text; bytes are a buffer";
-    if (!is_absent(end) && !jspan_is(end, JSPAN_TRUE)
-        && !jspan_is(end, JSPAN_FALSE))
-        return "end must be true or false";
-    return NULL;
-}
-
 static void on_input(session_t *self, process_t *process, request_t **request_p)
 {
-    const message_t *message = (*request_p)->message;
-    jspan_t content = message_content_json(message);
-    jspan_t given = jspan_member(content, "text");
-    jspan_t end = jspan_member(content, "end");
-    const char *flaw = find_input_flaw(given, end);
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
-    bytes_t bytes = {NULL, 0};
-    fault_t fault;
-    int r;
-
-    if (!is_living(self, process, *request_p))
-        return;
-    if (flaw) {
-        process_replies_refuse(self, *request_p, "BadRequest", flaw);
-        return;
-    }
-    if (message_buffer_count(message)) {
-        bytes = message_buffer(message, 0);
-    } else if (!is_absent(given)) {
-        jspan_text(given, &text);
-        bytes = buffer_bytes(&text);
-    }
-    if (process->is_terminal)
-        activity_touch(self);
-    r = process_input_send(process, bytes, &fault);
-    if (r == 0 && jspan_is(end, JSPAN_TRUE))
-        r = process_input_end(process, &fault);
-    if (r < 0)
-        refuse_fault(self, *request_p, &fault);
-    else
-        accept_plain(self, *request_p);
+    process_input_request_serve(self, process, *request_p);
 }
 
 /* ---- all ---- */

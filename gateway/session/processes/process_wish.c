@@ -131,11 +131,17 @@ static int read_terminal(process_wish_t *self, jspan_t terminal, fault_t *fault)
     return 0;
 }
 
-static int read_input(process_wish_t *self, jspan_t input, fault_t *fault)
+static int read_input(process_wish_t *self, jspan_t content, fault_t *fault)
 {
+    jspan_t input = jspan_member(content, "input");
+    jspan_t end = jspan_member(content, "end");
     bool is_text = jspan_is(input, JSPAN_STRING);
+    bool goes_on = jspan_is(end, JSPAN_FALSE);
 
-    self->has_input = jspan_is(input, JSPAN_TRUE);
+    if (!goes_on && !jspan_is(end, JSPAN_ABSENT) && !jspan_is(end, JSPAN_NULL)
+        && !jspan_is(end, JSPAN_TRUE))
+        return fault_set(fault, EINVAL, "end must be true or false");
+    self->has_input = jspan_is(input, JSPAN_TRUE) || (is_text && goes_on);
     if (is_text)
         jspan_text(input, &self->input);
     if (self->input.size > KEEPER_INPUT_MAX)
@@ -153,8 +159,8 @@ static int read_input(process_wish_t *self, jspan_t input, fault_t *fault)
  * writes the same text. */
 static void read_digest(process_wish_t *self, jspan_t content)
 {
-    static const char *const members[] = {"argv",    "cwd",   "env",
-                                          "timeout", "input", "terminal"};
+    static const char *const members[] = {"argv",  "cwd",      "env", "timeout",
+                                          "input", "terminal", "end"};
     crypto_generichash_state state;
     uint8_t bytes[(PROCESS_DIGEST_SIZE - 1) / 2];
 
@@ -162,6 +168,10 @@ static void read_digest(process_wish_t *self, jspan_t content)
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         jspan_t member = jspan_member(content, members[i]);
         uint64_t size = member.size;
+
+        /* Earlier versions have no `end`, and their digests stay valid. */
+        if (jspan_is(member, JSPAN_ABSENT) && strcmp(members[i], "end") == 0)
+            break;
         crypto_generichash_update(&state, (const uint8_t *) &size, sizeof size);
         crypto_generichash_update(&state, (const uint8_t *) member.text, size);
     }
@@ -220,7 +230,7 @@ int process_wish_read(process_wish_t *self, jspan_t content, fault_t *fault)
                < 0
         || (r = read_environment(self, jspan_member(content, "env"), fault)) < 0
         || (r = read_rest(self, content, fault)) < 0
-        || (r = read_input(self, jspan_member(content, "input"), fault)) < 0
+        || (r = read_input(self, content, fault)) < 0
         || (r = read_key(self, content, fault)) < 0)
         return r;
     return 0;

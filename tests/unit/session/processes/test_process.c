@@ -26,6 +26,7 @@ static void reads_what_it_writes(void **state)
 
     (void) state;
     one->is_terminal = true;
+    one->input.is_over = true;
     one->limit_ms = 2500;
     one->pid = 77;
     one->bytes[0] = 5;

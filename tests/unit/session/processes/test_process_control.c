@@ -259,18 +259,18 @@ static void clients_hear_of_input_that_was_taken(void **state)
     process_t *process = run(self);
 
     follow(process, "me");
-    process->input_sent = 5;
+    process->input.sent = 5;
     assert_true(say(KEEPER_INPUT_TAKEN, 3, 5, 0, 0, ""));
     DID("control process_input_taken");
     assert_true(say(KEEPER_INPUT_TAKEN, 3, 5, 0, 0, ""));
     assert_true(say(KEEPER_INPUT_TAKEN, 2, 5, 0, 0, ""));
     DID("");
-    assert_int_equal(process->input_taken, 3);
-    assert_int_equal(process->input_sent, 5);
+    assert_int_equal(process->input.taken, 3);
+    assert_int_equal(process->input.sent, 5);
     assert_true(say(KEEPER_INPUT_TAKEN, 6, 8, 0, 0, ""));
-    assert_int_equal(process->input_sent, 8);
+    assert_int_equal(process->input.sent, 8);
     assert_true(say(KEEPER_INPUT_TAKEN, 10, 8, 0, 0, ""));
-    assert_int_equal(process->input_sent, 10);
+    assert_int_equal(process->input.sent, 10);
 }
 
 static void its_end_is_journaled_and_noted(void **state)
@@ -496,6 +496,9 @@ static void another_gateways_are_found(void **state)
     process_control_find(self);
     DID("connect process-3.sock");
     assert_int_equal(process->phase, PROCESS_RUNNING);
+    assert_true(process->input.writes.is_unsettled);
+    assert_true(say(KEEPER_INPUT_TAKEN, 0, 0, 0, 0, ""));
+    assert_false(process->input.writes.is_unsettled);
     assert_true(say(KEEPER_HELLO, 1, 7, 1, 2, ""));
     assert_int_equal(process->bytes[0], 5);
     assert_int_equal(process->bytes[1], 2);

@@ -38,7 +38,7 @@ static void input_goes_to_the_keeper(void **state)
         process_input_send(&process, text_bytes("a line\n"), &fault), 0);
     DID("keeper INPUT 0 0 of 7 bytes");
     assert_string_equal(deeds_content("INPUT"), "a line\n");
-    assert_int_equal(process.input_sent, 7);
+    assert_int_equal(process.input.sent, 7);
     assert_int_equal(process_input_end(&process, &fault), 0);
     DID("keeper INPUT_END 0 0");
 }
@@ -63,7 +63,7 @@ static void much_input_goes_in_pieces(void **state)
     assert_int_equal(write_x(KEEPER_PIECE_MAX + 3, &fault), 0);
     DID("keeper INPUT 0 0 of 32768 bytes; keeper INPUT 0 0 of 3 bytes");
     assert_string_equal(deeds_content("INPUT"), "abc");
-    assert_int_equal(process.input_sent, 2 * KEEPER_PIECE_MAX + 3);
+    assert_int_equal(process.input.sent, 2 * KEEPER_PIECE_MAX + 3);
 }
 
 static void more_than_the_most_may_not_wait(void **state)
@@ -71,18 +71,18 @@ static void more_than_the_most_may_not_wait(void **state)
     fault_t fault;
 
     (void) state;
-    process.input_sent = process.input_taken = 1000;
+    process.input.sent = process.input.taken = 1000;
     assert_int_equal(write_x(KEEPER_INPUT_MAX, &fault), 0);
     (void) deeds_take();
     assert_int_equal(write_x(1, &fault), -EBUSY);
     assert_string_equal(fault.text,
                         "262144 bytes of input wait for the process, and at "
-                        "most 262144 may: send more after "
-                        "process_input_taken");
+                        "most 262144 may: send more when it has read them "
+                        "(process_input_taken)");
     assert_int_equal(write_x(0, &fault), 0);
     DID("");
-    assert_int_equal(process.input_sent, 1000 + KEEPER_INPUT_MAX);
-    process.input_taken += 10;
+    assert_int_equal(process.input.sent, 1000 + KEEPER_INPUT_MAX);
+    process.input.taken += 10;
     assert_int_equal(write_x(11, &fault), -EBUSY);
     assert_int_equal(write_x(10, &fault), 0);
     DID("keeper INPUT 0 0 of 10 bytes");
@@ -94,7 +94,7 @@ static void a_keeper_that_lies_gets_nothing(void **state)
     fault_t fault;
 
     (void) state;
-    process.input_taken = 1;
+    process.input.taken = 1;
     assert_int_equal(write_x(1, &fault), -EBUSY);
     DID("");
 }
@@ -107,7 +107,7 @@ static void what_the_link_does_not_take_was_not_sent(void **state)
     fake_keeper.is_full = true;
     assert_int_equal(write_x(KEEPER_PIECE_MAX + 1, &fault), -EBUSY);
     assert_string_equal(fault.text, "too much waits for the process");
-    assert_int_equal(process.input_sent, 0);
+    assert_int_equal(process.input.sent, 0);
     assert_int_equal(process_input_end(&process, &fault), -EBUSY);
     DID("");
 }
@@ -121,7 +121,7 @@ static void what_was_taken_of_it_counts(void **state)
     fake_keeper.room = 2;
     assert_int_equal(write_x(3 * KEEPER_PIECE_MAX, &fault), -EBUSY);
     DID("keeper INPUT 0 0 of 32768 bytes; keeper INPUT 0 0 of 32768 bytes");
-    assert_int_equal(process.input_sent, 2 * KEEPER_PIECE_MAX);
+    assert_int_equal(process.input.sent, 2 * KEEPER_PIECE_MAX);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, begin)

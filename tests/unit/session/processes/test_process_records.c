@@ -146,6 +146,35 @@ static void its_records_are_read_by_the_next_gateway(void **state)
     assert_int_equal(process->code, 3);
 }
 
+static void input_is_read_by_the_next_gateway(void **state)
+{
+    session_t *self = *state;
+    process_t *process = add(self);
+    cleanup_free char *key = mem_text("k");
+    process_write_t write = {.key = key, .digest = "d", .size = 5, .from = 3};
+    cleanup_free char *under_key = NULL, *end = NULL;
+    fault_t fault;
+
+    assert_int_equal(
+        process_records_input(self, process, &write, false, &fault), 0);
+    under_key = mem_text(NOTED("process_input"));
+    assert_int_equal(process_records_input(self, process, NULL, true, &fault),
+                     0);
+    end = mem_text(NOTED("process_input"));
+    assert_string_equal(end, "{\"process\":1,\"end\":true}");
+    recall(self, "process_input", under_key);
+    assert_int_equal(process->input.writes.count, 1);
+    assert_int_equal(process_writes_find(&process->input.writes, "k")->from, 3);
+    assert_false(process->input.is_over);
+    recall(self, "process_input", end);
+    assert_true(process->input.is_over);
+    process->input.is_over = false;
+    process->is_terminal = true;
+    recall(self, "process_input", end);
+    assert_false(process->input.is_over);
+    assert_int_equal(process->recorded, 0);
+}
+
 static void records_of_no_process_change_nothing(void **state)
 {
     static const char *const rows[][2] = {
@@ -156,6 +185,8 @@ static void records_of_no_process_change_nothing(void **state)
         {"process_ended", "{\"process\":5}"},
         {"process_output", "{\"process\":5,\"size\":1}"},
         {"process_output", "{\"process\":1}"},
+        {"process_input", "{\"process\":5,\"end\":true}"},
+        {"process_input", "{\"process\":1}"},
         {"process_output", "{\"process\":1,\"size\":-9}"},
         {"process_output", "{\"process\":1,\"size\":\"1\"}"},
     };
@@ -183,6 +214,7 @@ int main(void)
         TEST(an_end_is_journaled_and_audited),
         TEST(an_end_is_audited_without_a_journal),
         TEST(its_records_are_read_by_the_next_gateway),
+        TEST(input_is_read_by_the_next_gateway),
         TEST(records_of_no_process_change_nothing),
     };
 

@@ -71,7 +71,7 @@ static void a_reply_has_the_process(void **state)
     cleanup_request request_t *request = ask("me", "process_show_request");
     process_t *process = add(self);
 
-    process->input_taken = 3;
+    process->input.taken = 3;
     process->pid = 77;
     process_replies_answer(self, request, process);
     DID("control process_show_reply ok");
@@ -265,7 +265,7 @@ static void all_clients_hear_of_taken_input(void **state)
 
     attach(process, "me");
     attach(process, "you");
-    process->input_taken = 12;
+    process->input.taken = 12;
     process_replies_send_input(self, process);
     DID("control process_input_taken; control process_input_taken");
     IS("{\"process\":1,\"input_taken\":12}", "process_input_taken");

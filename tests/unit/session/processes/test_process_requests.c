@@ -437,7 +437,7 @@ static void what_the_keeper_does_not_take_is_refused(void **state)
     refused("signal", "ProcessBusy", "too much waits for the process");
     ask(self, "input_request", "{\"process\":1,\"text\":\"a\"}");
     refused("input", "ProcessBusy", "too much waits for the process");
-    assert_int_equal(self->processes->first->input_sent, 0);
+    assert_int_equal(self->processes->first->input.sent, 0);
 }
 
 static void input_is_text_or_a_buffer_and_may_end(void **state)
@@ -454,7 +454,7 @@ static void input_is_text_or_a_buffer_and_may_end(void **state)
     DID("keeper INPUT 0 0 of 2 bytes; control process_input_reply ok");
     ask(self, "input_request", "{\"process\":1,\"end\":true}");
     DID("keeper INPUT_END 0 0; control process_input_reply ok");
-    assert_int_equal(process->input_sent, 5);
+    assert_int_equal(process->input.sent, 5);
 }
 
 static void input_of_another_type_is_refused(void **state)
@@ -470,7 +470,7 @@ static void input_of_another_type_is_refused(void **state)
         refused("input", "BadRequest",
                 "text must be a text; bytes are a buffer");
     }
-    assert_int_equal(process->input_sent, 0);
+    assert_int_equal(process->input.sent, 0);
     ask(self, "input_request", "{\"process\":1,\"text\":null}");
     DID("control process_input_reply ok");
 }
@@ -487,7 +487,7 @@ static void an_end_of_another_type_is_refused(void **state)
         ask(self, "input_request", content);
         refused("input", "BadRequest", "end must be true or false");
     }
-    assert_int_equal(process->input_sent, 0);
+    assert_int_equal(process->input.sent, 0);
     ask(self, "input_request", "{\"process\":1,\"end\":null}");
     DID("control process_input_reply ok");
     ask(self, "input_request", "{\"process\":1,\"end\":false}");
@@ -511,19 +511,127 @@ static void much_input_waits_in_pieces(void **state)
     serve(self, message);
     refused("input", "ProcessBusy",
             "32769 bytes of input wait for the process, and at most 262144 "
-            "may: send more after process_input_taken");
-    process->input_taken = KEEPER_PIECE_MAX + 1;
+            "may: send more when it has read them (process_input_taken)");
+    process->input.taken = KEEPER_PIECE_MAX + 1;
     message = message_of("me", "process_input_request", "{\"process\":1}");
     message_add_buffer(message, most, sizeof most);
     serve(self, message);
     assert_non_null(strstr(deeds_take(), "control process_input_reply ok"));
-    assert_int_equal(process->input_sent, sizeof most + KEEPER_PIECE_MAX + 1);
+    assert_int_equal(process->input.sent, sizeof most + KEEPER_PIECE_MAX + 1);
     ask(self, "input_request", "{\"process\":1,\"text\":\"\"}");
     DID("control process_input_reply ok");
     /* A keeper that says to have less than it had. */
-    process->input_taken = 0;
+    process->input.taken = 0;
     ask(self, "input_request", "{\"process\":1,\"text\":\"\"}");
     HAS("\"ename\":\"ProcessBusy\"", "process_input_reply");
+}
+
+#define ONCE(text) "{\"process\":1,\"text\":\"" text "\",\"key\":\"k\"}"
+
+static void input_under_a_key_is_passed_on_once(void **state)
+{
+    session_t *self = *state;
+    process_t *process = add(self);
+
+    process->noted = 44;
+    ask(self, "input_request", ONCE("abc"));
+    DID("keeper INPUT 0 0 of 3 bytes; control process_input_reply ok");
+    HAS("\"output\":44", "process_input_reply");
+    HAS("\"key\":\"k\"", "journal process_input");
+    process->noted = 50;
+    ask(self, "input_request", ONCE("abc"));
+    DID("control process_input_reply ok");
+    HAS("\"output\":44", "process_input_reply");
+    ask(self, "input_request", ONCE("abd"));
+    refused("input", "BadRequest",
+            "Something else was written before under this key");
+    processes_end(self->processes, process);
+    ask(self, "input_request", ONCE("abc"));
+    DID("control process_input_reply ok");
+    ask(self, "input_request", "{\"process\":1,\"text\":\"a\",\"key\":\"\"}");
+    refused("input", "BadRequest",
+            "key must be a text of 1 to 255 bytes without NUL");
+}
+
+/* The keeper has got two bytes of the three that the last gateway noted. */
+static void the_next_gateway_passes_on_the_rest(void **state)
+{
+    session_t *self = *state;
+    process_t *process = add(self);
+
+    ask(self, "input_request", ONCE("abc"));
+    (void) deeds_take();
+    process->input.writes.items[0].arrived = 0;
+    process->input.writes.is_unsettled = true;
+    ask(self, "input_request", ONCE("abc"));
+    refused("input", "SessionStarting",
+            "it is not known yet how much of its input process 1 has got: "
+            "send it again");
+    process_writes_settle(&process->input.writes, 2);
+    ask(self, "input_request", ONCE("abc"));
+    DID("keeper INPUT 0 0 of 1 bytes; control process_input_reply ok");
+    assert_string_equal(deeds_content("INPUT"), "c");
+    ask(self, "input_request", ONCE("abc"));
+    DID("control process_input_reply ok");
+}
+
+static void input_that_is_not_passed_on_is_not_kept(void **state)
+{
+    session_t *self = *state;
+    const process_t *process = add(self);
+
+    fake_outside.is_journal_lost = true;
+    ask(self, "input_request", ONCE("abc"));
+    HAS("\"status\":\"error\"", "process_input_reply");
+    assert_int_equal(process->input.sent, 0);
+    fake_outside.is_journal_lost = false;
+    fake_keeper.is_full = true;
+    ask(self, "input_request", ONCE("abc"));
+    HAS("\"ename\":\"ProcessBusy\"", "process_input_reply");
+    assert_int_equal(process->input.writes.count, 0);
+    fake_keeper.is_full = false;
+    (void) deeds_take();
+    ask(self, "input_request", ONCE("abc"));
+    DID("keeper INPUT 0 0 of 3 bytes; control process_input_reply ok");
+}
+
+static void nothing_is_written_after_the_end_of_the_input(void **state)
+{
+    session_t *self = *state;
+    const process_t *process = add(self);
+
+    ask(self, "input_request", "{\"process\":1,\"text\":\"a\",\"end\":true}");
+    DID("keeper INPUT 0 0 of 1 bytes; keeper INPUT_END 0 0; "
+        "control process_input_reply ok");
+    assert_true(process->input.is_over);
+    HAS("\"end\":true", "journal process_input");
+    ask(self, "input_request", "{\"process\":1,\"text\":\"b\"}");
+    refused("input", "BadRequest",
+            "process 1 takes no input: it was started without, or its input "
+            "has ended; start it with input true, or stdin of MCP's tool "
+            "session");
+    assert_int_equal(process->input.sent, 1);
+    /* To end it again does no harm. */
+    ask(self, "input_request", "{\"process\":1,\"end\":true}");
+    DID("keeper INPUT_END 0 0; control process_input_reply ok");
+}
+
+/* Its end is a byte, which is passed on once as others are. */
+static void the_input_of_a_terminal_goes_on_after_its_end(void **state)
+{
+    static const char once[] = "{\"process\":1,\"end\":true,\"key\":\"k\"}";
+    session_t *self = *state;
+    process_t *process = add(self);
+
+    process->is_terminal = true;
+    ask(self, "input_request", once);
+    DID("keeper INPUT 0 0 of 1 bytes; control process_input_reply ok");
+    assert_string_equal(deeds_content("INPUT"), "\004");
+    ask(self, "input_request", once);
+    DID("control process_input_reply ok");
+    ask(self, "input_request", "{\"process\":1,\"end\":true}");
+    DID("keeper INPUT_END 0 0; control process_input_reply ok");
+    assert_false(process->input.is_over);
 }
 
 static void only_a_terminals_input_is_activity(void **state)
@@ -568,6 +676,11 @@ int main(void)
         TEST(an_end_of_another_type_is_refused),
         TEST(much_input_waits_in_pieces),
         TEST(only_a_terminals_input_is_activity),
+        TEST(input_under_a_key_is_passed_on_once),
+        TEST(the_next_gateway_passes_on_the_rest),
+        TEST(input_that_is_not_passed_on_is_not_kept),
+        TEST(nothing_is_written_after_the_end_of_the_input),
+        TEST(the_input_of_a_terminal_goes_on_after_its_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

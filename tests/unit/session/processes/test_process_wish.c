@@ -76,6 +76,29 @@ static void takes_all_of_the_input_at_the_start(void **state)
     assert_non_null(strstr(fault.text, "input has 262145 bytes"));
 }
 
+static void its_input_may_go_on_after_a_text(void **state)
+{
+    static const char *const ends[] = {"", ",\"end\":true", ",\"end\":null"};
+    cleanup_process_wish process_wish_t wish = {0};
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(
+        read_wish(&wish, "{\"argv\":[\"cat\"],\"input\":\"a\",\"end\":false}",
+                  &fault),
+        0);
+    assert_true(wish.has_input);
+    assert_int_equal(wish.input.size, 1);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        cleanup_process_wish process_wish_t other = {0};
+        cleanup_free char *text =
+            mem_format("{\"argv\":[\"cat\"],\"input\":\"a\"%s}", ends[i]);
+
+        assert_int_equal(read_wish(&other, text, &fault), 0);
+        assert_false(other.has_input);
+    }
+}
+
 static void a_key_has_a_digest_of_the_request(void **state)
 {
     static const char *const others[] = {
@@ -85,6 +108,7 @@ static void a_key_has_a_digest_of_the_request(void **state)
         "{\"key\":\"k\",\"argv\":[\"ls\"],\"timeout\":1}",
         "{\"key\":\"k\",\"argv\":[\"ls\"],\"input\":\"a\"}",
         "{\"key\":\"k\",\"argv\":[\"ls\"],\"terminal\":true}",
+        "{\"key\":\"k\",\"argv\":[\"ls\"],\"end\":false}",
     };
     cleanup_process_wish process_wish_t wish = {0}, same = {0}, none = {0};
     fault_t fault;
@@ -125,6 +149,8 @@ static void refuses_what_is_wrong(void **state)
         "{\"argv\":[\"a\"],\"env\":{\"A\":\"\\u0000\"}}",
         "{\"argv\":[\"a\"],\"cwd\":\"\"}",
         "{\"argv\":[\"a\"],\"cwd\":3}",
+        "{\"argv\":[\"a\"],\"end\":1}",
+        "{\"argv\":[\"a\"],\"end\":\"false\"}",
         "{\"argv\":[\"a\"],\"timeout\":0}",
         "{\"argv\":[\"a\"],\"timeout\":-1}",
         "{\"argv\":[\"a\"],\"timeout\":\"1\"}",
@@ -154,6 +180,7 @@ int main(void)
         cmocka_unit_test(reads_a_whole_wish),
         cmocka_unit_test(has_defaults),
         cmocka_unit_test(takes_all_of_the_input_at_the_start),
+        cmocka_unit_test(its_input_may_go_on_after_a_text),
         cmocka_unit_test(a_key_has_a_digest_of_the_request),
         cmocka_unit_test(refuses_what_is_wrong),
     };
