@@ -6,6 +6,7 @@
 #include "gateway/http/mcp/protocol/resource_uri.h"
 #include "gateway/http/mcp/protocol/revision.h"
 #include "gateway/http/mcp/protocol/task_id.h"
+#include "gateway/http/mcp/tools/process_arguments.h"
 
 #include "base/buffer.h"
 
@@ -27,6 +28,28 @@ static char *take_line(const uint8_t **data, size_t *size)
     return line;
 }
 
+/* Checks that arguments about programs are passed on, or that a sentence says
+ * why not. */
+static void check_process(const json_t *arguments)
+{
+    json_t *content = NULL;
+    fault_t fault = {0, ""};
+
+    if (process_arguments_check(arguments, &fault) < 0)
+        assert(*fault.text);
+    if (process_arguments_start(arguments, &content, &fault) < 0)
+        assert(*fault.text && !content);
+    else
+        assert(json_object_get(content, "argv"));
+    json_decref(content);
+    content = NULL;
+    if (process_arguments_input(arguments, false, &content, &fault) < 0)
+        assert(*fault.text && !content);
+    else
+        assert(json_string_length(json_object_get(content, "text")));
+    json_decref(content);
+}
+
 static void check(const rpc_message_t *message,
                   const revision_headers_t *headers)
 {
@@ -40,6 +63,8 @@ static void check(const rpc_message_t *message,
         assert(flaw.code < 0 && *flaw.text && flaw.status == 400);
     if (message->params && !arguments_check(schema, message->params, text))
         assert(*text);
+    if (message->params)
+        check_process(message->params);
 }
 
 /* Checks that an id that is read is written again as it was. */

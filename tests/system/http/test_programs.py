@@ -111,6 +111,37 @@ def test_is_listed_followed_written_to_and_ended(kernel: Kernel) -> None:
     assert (late.status, late.json["ename"]) == (409, "ProcessEnded")
 
 
+def test_input_comes_once_under_its_key(kernel: Kernel) -> None:
+    started = start(kernel, "cat", wait=False, input="a", end=False).json
+    one = path(kernel, f"/{started['process']}")
+    for _ in range(2):
+        said = kernel.web.post(one + "/input", {"text": "b", "key": "k"})
+        assert said.status == 204, said
+    other = kernel.web.post(one + "/input", {"text": "c", "key": "k"})
+    assert other.status == 400
+    assert "Something else was written before" in other.json["message"]
+    wrong = kernel.web.post(one + "/input", {"text": "c", "key": ""})
+    assert wrong.status == 400
+    assert kernel.web.post(one + "/input", {"end": True}).status == 204
+    ended(kernel, started["process"])
+    shown = kernel.web.get(one + "/output").json
+    assert shown["stdout"] == "ab"
+    name = f"process:{started['process']}"
+    lines = kernel.web.get(f"/hearth/sessions/{kernel.id}/outputs/{name}")
+    assert lines.body.decode() == f"{name} lines 1 to 1 of 1\nab"
+
+
+def test_input_that_nothing_reads_is_refused(kernel: Kernel) -> None:
+    """The keeper would drop it in silence."""
+    number = start(kernel, "sleep", "600", wait=False).json["process"]
+    one = path(kernel, f"/{number}")
+    refused = kernel.web.post(one + "/input", {"text": "x"})
+    assert refused.status == 400
+    assert "takes no input" in refused.json["message"]
+    assert kernel.web.get(one).json["input_over"] is True
+    assert kernel.web.ask("DELETE", one).status == 204
+
+
 def test_signals(kernel: Kernel) -> None:
     number = start(kernel, "sleep", "600", wait=False).json["process"]
     one = path(kernel, f"/{number}")

@@ -29,8 +29,12 @@ void process_lines_write_head(const json_t *process, const char *session,
     buffer_text(out, is_ended ? model_text(process, "sentence") : "RUNNING");
     buffer_format(out, " · session %s", session);
     if (!is_ended)
-        buffer_text(out, " · session with action output waits for more, kill "
-                         "ends it");
+        buffer_format(out,
+                      " · session with action output waits for more, %skill "
+                      "ends it",
+                      json_is_true(json_object_get(process, "input_over"))
+                          ? ""
+                          : "write sends input, ");
 }
 
 /* Writes the beginning of a program's words, without what a model or a terminal

@@ -132,14 +132,16 @@ void process_text_last(const process_text_t *self, buffer_t *out)
         buffer_append(out, end->data, end->size);
 }
 
-void process_text_write(process_text_t *self, buffer_t *out)
+void process_text_write(process_text_t *self, long long number, buffer_t *out)
 {
     if (self->line.size)
         put_line(self, self->line.size);
     buffer_append(out, self->head.data, self->head.size);
     if (self->left_out)
-        buffer_format(out, "%s… %llu bytes left out …\n",
+        buffer_format(out,
+                      "%s… %llu bytes left out: read_output ref=process:%lld "
+                      "…\n",
                       self->head.size ? "\n" : "",
-                      (unsigned long long) self->left_out);
+                      (unsigned long long) self->left_out, number);
     buffer_append(out, self->tail.data, self->tail.size);
 }

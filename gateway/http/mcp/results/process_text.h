@@ -27,8 +27,9 @@ void process_text_add(process_text_t *self, const void *bytes, size_t size);
 void process_text_skip(process_text_t *self, uint64_t count);
 /* Appends the end of it, plain, with the last line as far as it has come. */
 void process_text_last(const process_text_t *self, buffer_t *out);
-/* Appends all of it, with a line that says what was left out. The line that has
- * not ended counts as ended. */
-void process_text_write(process_text_t *self, buffer_t *out);
+/* Appends all of it, with a line that says what was left out, and that the tool
+ * read_output has more of process `number`. The line that has not ended counts
+ * as ended. */
+void process_text_write(process_text_t *self, long long number, buffer_t *out);
 
 #endif

@@ -11,6 +11,7 @@
 #include "gateway/http/mcp/results/structured.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "gateway/http/mcp/tools/call_key.h"
+#include "gateway/http/mcp/tools/process_arguments.h"
 #include "gateway/http/mcp/tools/tool_session.h"
 #include "gateway/http/subscriptions/process_message.h"
 #include "notebooks/modelview/short_id.h"
@@ -18,12 +19,30 @@
 #include <string.h>
 
 #define SECONDS_USUAL 30
-#define SECONDS_MAX   600 /* as of the tool wait */
+#define SECONDS_QUIET 5     /* after input, if nothing else is asked for */
+#define SECONDS_MAX   600   /* as of the tool wait */
+#define PATIENCE_MS   30000 /* with a session that has just been taken over */
+#define QUIET_MS      700   /* without output, after which an answer is whole */
 
 enum {
     STDOUT,
     STDERR
 };
+
+/* Until when a call follows a process. */
+typedef enum {
+    FOLLOW_NOT,    /* it does not */
+    FOLLOW_OUTPUT, /* until there is output */
+    FOLLOW_QUIET,  /* until there is output, and no more for a moment */
+    FOLLOW_END,    /* until it has ended */
+} follow_t;
+
+/* The request of a call. */
+typedef struct {
+    const char *verb;
+    json_t *content; /* taken */
+    follow_t follow;
+} request_plan_t;
 
 /* One call about a process, or about all of them. */
 typedef struct {
@@ -31,14 +50,16 @@ typedef struct {
     mcp_call_t *call;             /* borrowed: its owner */
     subscription_t *subscription; /* borrowed; NULL once it is over */
     const char *verb;             /* of its request */
-    json_t *content;              /* owned; until it was sent */
+    json_t *content;              /* owned; of its request */
+    bool is_sent;                 /* the request is */
     json_t *process;              /* owned; as it was seen last, or NULL */
+    follow_t follow;              /* until when it is followed */
     bool follows;                 /* its output is asked for */
-    bool waits;                   /* for its end, not for output alone */
     json_int_t next;              /* offset of the next byte */
     json_int_t known;             /* offset of the byte after the output that
                                      there was */
     bool has_output;              /* some came */
+    int64_t heard_ms;             /* monotonic; of the last of it */
     int64_t begun_ms, noticed_ms; /* monotonic; the call, the last notice */
     int64_t until_ms;             /* monotonic; the answer is due */
     process_text_t texts[2];      /* its output, and what it wrote to stderr */
@@ -107,6 +128,7 @@ static void answer(tool_process_t *self)
                     && !(code && json_integer_value(code) == 0);
     cleanup_buffer buffer_t head = BUFFER_EMPTY;
     cleanup_buffer buffer_t out = BUFFER_EMPTY, err = BUFFER_EMPTY;
+    long long number = process_lines_number(self->process);
     char id[SHORT_ID_SIZE];
 
     process_lines_write_head(self->process,
@@ -114,8 +136,8 @@ static void answer(tool_process_t *self)
     if (process_lines_is_ended(self->process) && self->known > self->next)
         process_text_skip(&self->texts[STDOUT],
                           (uint64_t) (self->known - self->next));
-    process_text_write(&self->texts[STDOUT], &out);
-    process_text_write(&self->texts[STDERR], &err);
+    process_text_write(&self->texts[STDOUT], number, &out);
+    process_text_write(&self->texts[STDERR], number, &err);
     write_stream(&head, "", &out);
     write_stream(&head, "stderr:\n", &err);
     tool_result_process(self->call, is_error, &head,
@@ -147,9 +169,12 @@ static void answer_if_due(tool_process_t *self)
 {
     bool has_all =
         self->next >= self->known && !process_lines_is_ended(self->process);
-    bool is_late = clock_monotonic_ms() >= self->until_ms;
+    int64_t now = clock_monotonic_ms();
+    bool is_whole =
+        self->follow == FOLLOW_OUTPUT
+        || (self->follow == FOLLOW_QUIET && now - self->heard_ms >= QUIET_MS);
 
-    if (has_all && (is_late || (!self->waits && self->has_output)))
+    if (has_all && (now >= self->until_ms || (is_whole && self->has_output)))
         answer(self);
 }
 
@@ -158,13 +183,60 @@ static void send_taken(tool_process_t *self)
     send_message(self, "taken", json_pack("{s:I}", "offset", self->next));
 }
 
+static void send_request(tool_process_t *self)
+{
+    cleanup_free char *verb = mem_format("%s_request", self->verb);
+    fault_t fault;
+
+    if (self->is_sent)
+        return;
+    self->is_sent = true;
+    if (process_message_send(self->subscription, &self->subscriber, verb,
+                             json_deep_copy(self->content), (bytes_t){0},
+                             &fault)
+        < 0)
+        tool_result_text(self->call, true, "%s", fault.text);
+}
+
+/* Returns true if the input comes too early for the session, which has just
+ * been taken over. It is sent again with the next tick. */
+static bool is_too_early(tool_process_t *self, const json_t *reply)
+{
+    if (strcmp(self->verb, "input") != 0
+        || strcmp(model_text(reply, "ename"), "SessionStarting") != 0
+        || clock_monotonic_ms() - self->begun_ms >= PATIENCE_MS)
+        return false;
+    self->is_sent = false;
+    return true;
+}
+
+/* Follows the process from the output that came after the input. */
+static void follow_after_input(tool_process_t *self, json_int_t output)
+{
+    json_t *content = self->content;
+
+    self->content =
+        json_pack("{s:O,s:I}", "process", json_object_get(content, "process"),
+                  "from", output);
+    self->verb = "attach";
+    self->follows = true;
+    self->next = output;
+    json_decref(content);
+    self->is_sent = false;
+    send_request(self);
+}
+
 static void on_reply(tool_process_t *self, const json_t *reply)
 {
     json_int_t oldest = json_integer_value(json_object_get(reply, "offset"));
 
     if (strcmp(model_text(reply, "status"), "ok") != 0) {
-        tool_result_text(self->call, true, "%.400s",
-                         model_text(reply, "evalue"));
+        if (!is_too_early(self, reply))
+            tool_result_text(self->call, true, "%.400s",
+                             model_text(reply, "evalue"));
+    } else if (strcmp(self->verb, "input") == 0) {
+        follow_after_input(
+            self, json_integer_value(json_object_get(reply, "output")));
     } else if (self->follows) {
         take_process(self, json_object_get(reply, "process"));
         if (self->next < oldest) {
@@ -191,6 +263,7 @@ static void take_output(tool_process_t *self, const json_t *content,
         strcmp(model_text(content, "stream"), "stderr") == 0 ? STDERR : STDOUT;
     process_text_add(&self->texts[self->last], bytes.bytes, bytes.size);
     self->has_output = true;
+    self->heard_ms = clock_monotonic_ms();
     self->next = json_integer_value(json_object_get(content, "offset"))
                  + (json_int_t) bytes.size;
     send_taken(self);
@@ -213,18 +286,6 @@ static void on_event(subscriber_t *subscriber, const frontend_event_t *event)
                && strcmp(message.type, "process_input_taken") != 0) {
         on_reply(self, message.content);
     }
-}
-
-static void send_request(tool_process_t *self)
-{
-    cleanup_free char *verb = mem_format("%s_request", self->verb);
-    fault_t fault;
-
-    if (self->content
-        && process_message_send(self->subscription, &self->subscriber, verb,
-                                take_ptr(self->content), (bytes_t){0}, &fault)
-               < 0)
-        tool_result_text(self->call, true, "%s", fault.text);
 }
 
 static void on_hello(subscriber_t *subscriber, bool is_first)
@@ -262,13 +323,19 @@ static void on_tick(subscriber_t *subscriber, int64_t now)
 {
     tool_process_t *self = process_of(subscriber);
 
-    if (self->call->is_answered || !self->process || !self->follows)
+    if (self->call->is_answered)
+        return;
+    if (self->subscription && self->subscription->is_greeted)
+        send_request(self);
+    if (!self->process || !self->follows)
         return;
     send_taken(self); /* shows the session that this client is there */
     if (now >= self->until_ms)
         answer(self);
     else
         notice(self, now);
+    if (!self->call->is_answered)
+        answer_if_due(self);
 }
 
 static void on_detach(subscriber_t *subscriber)
@@ -288,10 +355,12 @@ static const subscriber_ops_t subscriber_ops = {
 
 /* Reads how long the call waits. Returns false if it was answered, because that
  * is too long. */
-static bool read_wait(mcp_call_t *call, int64_t *ret_ms)
+static bool read_wait(mcp_call_t *call, follow_t follow, int64_t *ret_ms)
 {
     const json_t *value = json_object_get(call->arguments, "seconds");
-    double seconds = value ? json_number_value(value) : SECONDS_USUAL;
+    double seconds = value                    ? json_number_value(value)
+                     : follow == FOLLOW_QUIET ? SECONDS_QUIET
+                                              : SECONDS_USUAL;
 
     if (seconds >= 0 && seconds <= SECONDS_MAX) {
         *ret_ms = (int64_t) (seconds * 1000);
@@ -304,10 +373,10 @@ static bool read_wait(mcp_call_t *call, int64_t *ret_ms)
     return false;
 }
 
-/* Sends the request to the session of the reply; `content` is taken. A call
- * that follows a process waits for it. */
-static void begin(exchange_t *exchange, const json_t *reply, const char *verb,
-                  json_t *content, bool follows)
+/* Sends the request to the session of the reply. A call that follows a process
+ * waits for it. */
+static void begin(exchange_t *exchange, const json_t *reply,
+                  const request_plan_t *plan)
 {
     mcp_call_t *call = call_of(exchange);
     const json_t *session = tool_session_alive(call, reply);
@@ -315,16 +384,19 @@ static void begin(exchange_t *exchange, const json_t *reply, const char *verb,
     int64_t wait_ms = 0;
     fault_t fault;
 
-    if (!session || (follows && !read_wait(call, &wait_ms))) {
-        json_decref(content);
+    if (!session
+        || (plan->follow != FOLLOW_NOT
+            && !read_wait(call, plan->follow, &wait_ms))) {
+        json_decref(plan->content);
         return;
     }
     self = mem_new(sizeof *self);
     self->call = call;
-    self->verb = verb;
-    self->content = content;
-    self->follows = follows;
-    self->waits = strcmp(verb, "start") == 0;
+    self->verb = plan->verb;
+    self->content = plan->content;
+    self->follow = plan->follow;
+    self->follows =
+        plan->follow != FOLLOW_NOT && strcmp(plan->verb, "input") != 0;
     self->begun_ms = self->noticed_ms = clock_monotonic_ms();
     self->until_ms = self->begun_ms + wait_ms;
     self->subscriber.ops = &subscriber_ops;
@@ -343,49 +415,73 @@ static void begin(exchange_t *exchange, const json_t *reply, const char *verb,
         send_request(self);
 }
 
-/* Returns what is asked of the session, for the caller: the same call under the
- * same key starts one program. */
-static json_t *start_content(const mcp_call_t *call, const json_t *session,
-                             const char *command)
+/* Adds the call's key: the same call under the same key starts one program, or
+ * writes once. */
+static void add_key(const mcp_call_t *call, const json_t *reply,
+                    json_t *content)
 {
-    static const char *const passed_on[] = {"cwd", "env", "input", "timeout"};
-    json_t *content = json_pack("{s:[s, s, s], s:b}", "argv", "sh", "-c",
-                                command, "follow", 1);
     char key[EXECUTION_ID_SIZE];
 
-    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
-        if (json_object_get(call->arguments, passed_on[i]))
-            json_object_set(content, passed_on[i],
-                            json_object_get(call->arguments, passed_on[i]));
-    if (call_key(call)) {
-        call_key_id(call, model_text(session, "id"), key);
-        json_object_set_new(content, "key", json_string(key));
-    }
-    return content;
+    if (!call_key(call))
+        return;
+    call_key_id(call, model_text(json_object_get(reply, "session"), "id"), key);
+    json_object_set_new(content, "key", json_string(key));
 }
 
 void tool_process_run(exchange_t *exchange, const json_t *reply)
 {
     mcp_call_t *call = call_of(exchange);
-    const char *command =
-        json_string_value(json_object_get(call->arguments, "command"));
+    json_t *content = NULL;
+    fault_t fault;
 
-    if (!command || !*command)
-        tool_result_text(call, true, "command is missing: a line for sh");
-    else if (call_key_check(call))
-        begin(exchange, reply, "start",
-              start_content(call, json_object_get(reply, "session"), command),
-              true);
+    if (process_arguments_start(call->arguments, &content, &fault) < 0) {
+        tool_result_text(call, true, "%s", fault.text);
+    } else if (!call_key_check(call)) {
+        json_decref(content);
+    } else {
+        add_key(call, reply, content);
+        begin(exchange, reply, &(request_plan_t){"start", content, FOLLOW_END});
+    }
+}
+
+/* Writes to a process's input. After its end a process usually ends, too. */
+static void write_input(exchange_t *exchange, const json_t *reply, bool ends)
+{
+    mcp_call_t *call = call_of(exchange);
+    json_t *content = NULL;
+    fault_t fault;
+
+    if (process_arguments_input(call->arguments, ends, &content, &fault) < 0) {
+        tool_result_text(call, true, "%s", fault.text);
+    } else if (!call_key_check(call)) {
+        json_decref(content);
+    } else {
+        add_key(call, reply, content);
+        begin(exchange, reply,
+              &(request_plan_t){"input", content,
+                                ends ? FOLLOW_END : FOLLOW_QUIET});
+    }
+}
+
+void tool_process_write(exchange_t *exchange, const json_t *reply)
+{
+    write_input(exchange, reply, false);
+}
+
+void tool_process_close(exchange_t *exchange, const json_t *reply)
+{
+    write_input(exchange, reply, true);
 }
 
 void tool_process_list(exchange_t *exchange, const json_t *reply)
 {
-    begin(exchange, reply, "list", json_object(), false);
+    begin(exchange, reply,
+          &(request_plan_t){"list", json_object(), FOLLOW_NOT});
 }
 
 /* Does something with the process that the call names. `signal` may be NULL. */
 static void with_process(exchange_t *exchange, const json_t *reply,
-                         const char *verb, const char *signal, bool follows)
+                         const char *verb, const char *signal, follow_t follow)
 {
     mcp_call_t *call = call_of(exchange);
     const json_t *number = json_object_get(call->arguments, "process");
@@ -395,15 +491,17 @@ static void with_process(exchange_t *exchange, const json_t *reply,
                          "process is missing: its number, which run and "
                          "processes show");
     else
-        begin(exchange, reply, verb,
-              json_pack("{s:I,s:s*}", "process", json_integer_value(number),
-                        "signal", signal),
-              follows);
+        begin(exchange, reply,
+              &(request_plan_t){verb,
+                                json_pack("{s:I,s:s*}", "process",
+                                          json_integer_value(number), "signal",
+                                          signal),
+                                follow});
 }
 
 void tool_process_output(exchange_t *exchange, const json_t *reply)
 {
-    with_process(exchange, reply, "attach", NULL, true);
+    with_process(exchange, reply, "attach", NULL, FOLLOW_OUTPUT);
 }
 
 void tool_process_kill(exchange_t *exchange, const json_t *reply)
@@ -418,5 +516,5 @@ void tool_process_kill(exchange_t *exchange, const json_t *reply)
                          "SIGTERM or SIGKILL");
     else
         with_process(exchange, reply, signal ? "signal" : "stop", signal,
-                     false);
+                     FOLLOW_NOT);
 }

@@ -5,9 +5,11 @@
 #include "gateway/http/mcp/calls/call.h"
 #include "gateway/http/rpc/registry_client.h"
 
-/* Each gets the registry's answer about the call's session: starts `command`
- * in a shell, lists the programs, reads what `process` has written, ends it. */
-registry_client_reply_fn tool_process_run, tool_process_list,
-    tool_process_output, tool_process_kill;
+/* Each gets the registry's answer about the call's session. The first three
+ * start a program, write to `process` and end its input. The others list the
+ * programs, read what `process` has written, and end it. */
+registry_client_reply_fn tool_process_run, tool_process_write,
+    tool_process_close, tool_process_list, tool_process_output,
+    tool_process_kill;
 
 #endif

@@ -4,6 +4,7 @@
 #include "gateway/http/mcp/results/session_end.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "gateway/http/mcp/tools/hearth_tools.h"
+#include "gateway/http/mcp/tools/process_arguments.h"
 #include "gateway/http/mcp/tools/tool_process.h"
 #include "gateway/http/mcp/tools/tool_session.h"
 #include "gateway/http/subscriptions/subscription.h"
@@ -170,13 +171,20 @@ void tool_session_run(mcp_call_t *call)
         {"restart", SCOPE_EXECUTE, on_restart_shown},
         {"end", SCOPE_EXECUTE, on_end_shown},
         {"run", SCOPE_EXECUTE, tool_process_run},
+        {"write", SCOPE_EXECUTE, tool_process_write},
+        {"close", SCOPE_EXECUTE, tool_process_close},
         {"processes", SCOPE_OBSERVE, tool_process_list},
         {"output", SCOPE_OBSERVE, tool_process_output},
         {"kill", SCOPE_EXECUTE, tool_process_kill},
     };
     const char *action =
         json_string_value(json_object_get(call->arguments, "action"));
+    fault_t fault;
 
+    if (process_arguments_check(call->arguments, &fault) < 0) {
+        tool_result_text(call, true, "%s", fault.text);
+        return;
+    }
     if (strcmp(action, "list") == 0) {
         if (call->bound)
             tool_session_ask(call, on_show);

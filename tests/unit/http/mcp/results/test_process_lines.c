@@ -34,6 +34,19 @@ static void a_process_that_runs_says_how_to_go_on(void **state)
     assert_int_equal(process_lines_number(process), 3);
     assert_string_equal(text,
                         "[process 3] RUNNING · session abc · session with "
+                        "action output waits for more, write sends input, "
+                        "kill ends it");
+}
+
+static void one_without_input_does_not_offer_it(void **state)
+{
+    json_auto_t *process = json_pack("{s:i,s:s,s:b}", "process", 3, "state",
+                                     "running", "input_over", 1);
+    cleanup_free char *text = head(process);
+
+    (void) state;
+    assert_string_equal(text,
+                        "[process 3] RUNNING · session abc · session with "
                         "action output waits for more, kill ends it");
 }
 
@@ -96,6 +109,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_that_runs_says_how_to_go_on),
+        cmocka_unit_test(one_without_input_does_not_offer_it),
         cmocka_unit_test(a_process_that_has_ended_says_how),
         cmocka_unit_test(lists_each_in_a_line),
         cmocka_unit_test(cuts_a_long_program),

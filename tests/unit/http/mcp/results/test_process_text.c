@@ -16,7 +16,7 @@ static char *written(const char *text, size_t size, size_t piece)
     for (size_t at = 0; at < size; at += piece)
         process_text_add(&self, text + at,
                          size - at < piece ? size - at : piece);
-    process_text_write(&self, &out);
+    process_text_write(&self, 3, &out);
     return mem_text(out.size ? (const char *) out.data : "");
 }
 
@@ -69,7 +69,7 @@ static void leaves_out_the_middle(void **state)
                              "1\n",
                              8),
                      0);
-    assert_non_null(strstr(plain, " bytes left out "));
+    assert_non_null(strstr(plain, " bytes left out: "));
     assert_non_null(strstr(plain, "\xc3\xa9"
                                   "39999\n"));
     /* What is left out begins and ends between letters. */
@@ -112,9 +112,10 @@ static void counts_what_is_not_to_be_had(void **state)
     process_text_add(&self, "begin\n", 6);
     process_text_skip(&self, 1000);
     process_text_add(&self, "end\n", 4);
-    process_text_write(&self, &out);
+    process_text_write(&self, 3, &out);
     assert_string_equal((const char *) out.data,
-                        "begin\n\n… 1000 bytes left out …\nend\n");
+                        "begin\n\n… 1000 bytes left out: read_output "
+                        "ref=process:3 …\nend\n");
 }
 
 /* The line that has not ended, else those before it. */
