@@ -1,11 +1,14 @@
 #!/bin/sh
-# Fails when a file of tests/mutants/measured.tsv is gone, or its tests notice
-# less than four of five changes: check-mutants.sh [SOURCES]. Only the table is
-# read; `./dev mutants --record FILE` measures and writes a row.
+# Fails when a C file of the session or the registry has no row in
+# tests/mutants/measured.tsv, when a file of the table is gone, or when its tests
+# notice less than four of five changes: check-mutants.sh [SOURCES]. Only the
+# table is read; `./dev mutants --record FILE` measures and writes a row. A file
+# with nothing to change has a row, too: of 0 changes its tests notice 0.
 set -eu
 cd "${1:-${srcdir:-.}}"
 table=tests/mutants/measured.tsv
-awk -F '\t' -v table="$table" '
+files=$(find gateway/session gateway/registry -name '*.c')
+echo "$files" | LC_ALL=C sort | awk -F '\t' -v table="$table" '
 function complain(why)
 {
     printf "%s:%d: %s\n", table, FNR, why
@@ -30,12 +33,16 @@ function find_tests(    names, i, count, path)
             complain("there is no test " path " any more")
     }
 }
+FILENAME != table {
+    required[++count] = $0
+    next
+}
 NF != 4 || $3 !~ /^[0-9]+$/ || $4 !~ /^[0-9]+$/ {
     complain("a row is: file, tests, changes tried, changes noticed")
     next
 }
 $1 <= last { complain($1 " is not sorted, or is there twice") }
-{ last = $1 }
+{ last = $1; is_measured[$1] = 1 }
 !is_there($1) {
     complain("there is no " $1 " any more: remove its row, or rename it")
 }
@@ -45,5 +52,13 @@ $4 * 5 < $3 * 4 {
     complain("of " $3 " changes of " $1 " tests notice " $4 ", which is " \
         "less than 80 %: add tests, then ./dev mutants --record " $1)
 }
-END { exit failed }
-' "$table"
+END {
+    for (i = 1; i <= count; i++)
+        if (!is_measured[required[i]]) {
+            printf "%s: %s has no row: write its unit tests, then " \
+                "./dev mutants --record %s\n", table, required[i], required[i]
+            failed = 1
+        }
+    exit failed
+}
+' - "$table"

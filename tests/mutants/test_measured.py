@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -25,13 +26,20 @@ def test_a_file_has_one_row_in_its_place(tmp_path: Path) -> None:
     )
 
 
-def complaints(tree: Path, *rows: str) -> str:
-    for name in ("base/a.c", "tests/unit/base/test_a.c", "base/b.py"):
+# Files of the folders whose files all need a row, and the rows.
+FOLDERS = ("gateway/registry/core/r.c", "gateway/session/core/s.c")
+ROWS = tuple(f"{name}\tbase/test_a\t0\t0" for name in FOLDERS)
+
+
+def complaints(tree: Path, *rows: str, also: tuple[str, ...] = ROWS) -> str:
+    """Return what is found of these rows; `also` are after them."""
+    files = ("base/a.c", "tests/unit/base/test_a.c", "base/b.py", *FOLDERS)
+    for name in files:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).touch()
     table = tree / "tests" / "mutants" / "measured.tsv"
-    table.parent.mkdir()
-    table.write_text("".join(f"{row}\n" for row in rows))
+    table.parent.mkdir(exist_ok=True)
+    table.write_text("".join(f"{row}\n" for row in (*rows, *also)))
     done = subprocess.run(["sh", CHECK, tree], capture_output=True, text=True)
     assert (done.returncode == 0) == (not done.stdout), done
     return done.stdout
@@ -70,6 +78,32 @@ def test_rows_are_sorted_and_single(tmp_path: Path) -> None:
     assert "measured.tsv:2: base/a.c is not sorted" in complaints(
         tmp_path, good, good
     )
+
+
+def test_each_file_of_session_and_registry_has_a_row(tmp_path: Path) -> None:
+    assert complaints(tmp_path) == ""
+    assert complaints(tmp_path, also=ROWS[1:]) == (
+        "tests/mutants/measured.tsv: gateway/registry/core/r.c has no row: "
+        "write its unit tests, then ./dev mutants --record "
+        "gateway/registry/core/r.c\n"
+    )
+    assert complaints(tmp_path, also=()).count("has no row") == 2
+    (tmp_path / "gateway/session/core/s.h").touch()
+    (tmp_path / "gateway/http").mkdir()
+    (tmp_path / "gateway/http/h.c").touch()
+    assert complaints(tmp_path) == ""
+    (tmp_path / "gateway/session/new").mkdir()
+    (tmp_path / "gateway/session/new/n.c").touch()
+    assert "gateway/session/new/n.c has no row" in complaints(tmp_path)
+
+
+@pytest.mark.parametrize("gone", ["session", "registry"])
+def test_a_folder_that_is_gone_is_named(tmp_path: Path, gone: str) -> None:
+    assert complaints(tmp_path) == ""
+    shutil.rmtree(tmp_path / "gateway" / gone)
+    done = subprocess.run(["sh", CHECK, tmp_path], capture_output=True)
+    assert done.returncode
+    assert f"gateway/{gone}".encode() in done.stderr
 
 
 def test_a_tree_without_the_table_is_refused(tmp_path: Path) -> None:
