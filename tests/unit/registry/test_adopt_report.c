@@ -192,6 +192,17 @@ static void a_session_without_a_description_is_named(void **state)
         strncmp(deeds_take(), "error session=broken not taken over: ", 37), 0);
 }
 
+/* Its files are kept, and a person has to look at them. */
+static void a_journal_without_a_description_is_named(void **state)
+{
+    cleanup_free char *folder = make_folder("kept/journal");
+
+    adopt_take_all(*state);
+    assert_int_equal(
+        strncmp(deeds_take(), "error session=kept not taken over: ", 35), 0);
+    assert_int_equal(access(folder, F_OK), 0);
+}
+
 /* No gateway gives a session such an id. */
 static void what_is_hidden_is_no_session(void **state)
 {
@@ -226,6 +237,7 @@ int main(void)
         TEST(a_half_made_session_is_not),
         TEST(a_session_without_a_thread_is_named),
         TEST(a_session_without_a_description_is_named),
+        TEST(a_journal_without_a_description_is_named),
         TEST(what_is_hidden_is_no_session),
         TEST(a_revival_without_a_thread_is_refused),
     };
