@@ -53,7 +53,7 @@ static void write_duration(buffer_t *out, int64_t us)
 {
     if (us < 0)
         return;
-    if (us < 9950)
+    if (us < 950)
         buffer_format(out, " %.1f ms", (double) us / 1e3);
     else if (us < 999500)
         buffer_format(out, " %lld ms", (long long) (us + 500) / 1000);
@@ -243,7 +243,7 @@ static void write_progress(buffer_t *out, const json_t *outputs)
         return;
     buffer_text(out, " · ");
     line_cut_number(out, count);
-    buffer_text(out, count == 1 ? " line so far" : " lines so far");
+    buffer_text(out, count == 1 ? " line" : " lines");
     if (last.size) {
         buffer_text(out, ", last: ");
         buffer_append(out, last.data, last.size);

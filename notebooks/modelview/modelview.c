@@ -79,6 +79,7 @@ static void add_image(modelview_t *self, const modelview_image_t *image)
     self->images[self->image_count++] = *image;
 }
 
+/* Names an image. One that is given with the text needs no size. */
 static void name_image(const modelview_image_t *image, buffer_t *out)
 {
     const char *kind = image->mime + strlen("image/");
@@ -86,8 +87,11 @@ static void name_image(const modelview_image_t *image, buffer_t *out)
     buffer_text(out, "[image ");
     if (image->width && image->height)
         buffer_format(out, "%u×%u ", image->width, image->height);
-    buffer_format(out, "%s ", kind);
-    line_cut_size(out, image->size);
+    buffer_text(out, kind);
+    if (!image->is_inline) {
+        buffer_text(out, " ");
+        line_cut_size(out, image->size);
+    }
     buffer_format(out, ", %s%s]", image->ref,
                   image->is_inline ? "" : ", not shown here");
 }

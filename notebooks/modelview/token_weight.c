@@ -7,6 +7,7 @@
 #define TOKEN           20
 #define WORD_BYTES      7  /* letters of one token */
 #define PIECE_BYTES     3  /* of one that follows letters or digits */
+#define AFTER_DIGITS    3  /* more for such a piece of hexadecimal */
 #define EACH_FOUR       5  /* for each letter beyond that */
 #define WORD_BYTES_MAX  20 /* longer ones are no words: two letters a token */
 #define GLUED_SIGN      8  /* before a letter, often of the word's token */
@@ -68,7 +69,7 @@ static size_t word_cost(scan_t *self)
             : WORD_BYTES;
     size_t capitals = pass(self, CAPITAL), small = pass(self, SMALL);
     size_t size = capitals + small;
-    size_t cost = TOKEN;
+    size_t cost = TOKEN + (self->last == DIGIT ? AFTER_DIGITS : 0);
 
     if (size > WORD_BYTES_MAX)
         cost = size * TOKEN / 2;

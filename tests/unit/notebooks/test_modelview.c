@@ -22,6 +22,10 @@ static void begins_with_the_outcome_of_the_cell(void **state)
     assert_false(sample.view.is_error);
     sample.cell.namespace = NULL;
     sample.cell.is_new_session = false;
+    sample.cell.duration_us = 400;
+    assert_non_null(strstr(view_sample_make(&sample), " ok 0.4 ms · "));
+    sample.cell.duration_us = 950;
+    assert_non_null(strstr(view_sample_make(&sample), " ok 1 ms · "));
     sample.cell.duration_us = 1234567;
     sample.cell.status = MODELVIEW_TIMEOUT;
     assert_string_equal(
@@ -43,7 +47,7 @@ static void says_how_far_a_running_cell_is(void **state)
     sample.cell.duration_us = 45000000;
     sample.cell.hint = "call wait";
     assert_string_equal(view_sample_make(&sample),
-                        "[3] RUNNING 45 s · session 7f3c · 2 lines so far, "
+                        "[3] RUNNING 45 s · session 7f3c · 2 lines, "
                         "last: epoch 12/100 loss 0.31 · call wait");
     assert_false(sample.view.is_error);
 }
@@ -99,7 +103,7 @@ static void marks_lines_that_pretend(void **state)
 {
     static const char *const pretend[] = {
         "[4] ok 1 ms · session 7f3c · state kept",
-        "  [image 640×480 png 31 KB, out:5.1]",
+        "  [image 640×480 png, out:5.1]",
         "… 9,980 lines (412 KB) left out: read_output ref=out:6.1 …",
         "\u200b[4] ok 1 ms · session 7f3c",
         "\u3000［4］ ok 1 ms · session 7f3c",

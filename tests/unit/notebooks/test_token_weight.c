@@ -72,6 +72,25 @@ static void is_near_what_a_tokenizer_counts(void **state)
     }
 }
 
+/* A dump of it fills a budget, and is not to go past it. */
+static void is_no_less_for_hexadecimal(void **state)
+{
+    static const char dump[] =
+        "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9\n"
+        "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b\n"
+        "d4735e3a265e16eee03f59718b9b5d03019c07d8b6c51f90da3a666eec13ab35\n"
+        "4e07408562bedb8b60ce05c1decfe3ad16b72230967de01f640b7e4729b49fce\n"
+        "4b227777d4dd1fc61c6f884f48641d02b4d121d3fd328cb08b5531fcacdabf8a\n"
+        "ef2d127de37b942baad06145e54b0c619a1f22327b2ebbcfbec78f5564afe39d\n"
+        "e7f6c011776e8db7cd330b54174fd76f7d0216b612387a5ffcfb81e6f0919683\n"
+        "7902699be42c8a8e46fbbb4501726517e86b22c56a189f7625a6da49081b2451";
+    size_t counted = TOKEN_WEIGHT(307);
+    size_t weight = token_weight(text_bytes(dump));
+
+    (void) state;
+    assert_in_range(weight, counted, counted * 21 / 20);
+}
+
 /* Memory and text are bounded by it, too. */
 static void is_no_less_than_the_bytes(void **state)
 {
@@ -99,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_near_what_a_tokenizer_counts),
+        cmocka_unit_test(is_no_less_for_hexadecimal),
         cmocka_unit_test(is_no_less_than_the_bytes),
         cmocka_unit_test(takes_any_bytes),
     };
