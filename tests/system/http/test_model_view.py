@@ -232,7 +232,8 @@ def test_a_running_cell_reports_progress(kernel: Kernel) -> None:
     ).headers["Location"]
     shown = wait_for(
         lambda: (
-            "so far" in (found := kernel.web.get(location).json)["view"]["text"]
+            "last: epoch 2"
+            in (found := kernel.web.get(location).json)["view"]["text"]
             and found
         ),
         "what it has printed",
