@@ -8,6 +8,7 @@
 #include "gateway/session/actor/receive.h"
 #include "gateway/session/tools/host_tools.h"
 #include "gateway/session/tools/tool_calls.h"
+#include "protocol/jspan.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

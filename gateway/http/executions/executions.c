@@ -189,7 +189,7 @@ static void note_cell(executions_t *self, const journal_reader_t *reader,
 static void note_process(executions_t *self, const journal_reader_t *reader,
                          const journal_record_t *record)
 {
-    json_auto_t *content = parse(record->content);
+    json_auto_t *content = json_tree_of(record->content);
     json_int_t number = json_integer_value(json_object_get(content, "process"));
 
     if (!self->processes)

@@ -3,6 +3,7 @@
 #include "gateway/session/processes/process_input_request.h"
 
 #include "gateway/session/core/activity.h"
+#include "gateway/session/kernel/publisher.h"
 #include "gateway/session/processes/process_input.h"
 #include "gateway/session/processes/process_records.h"
 #include "gateway/session/processes/process_replies.h"
