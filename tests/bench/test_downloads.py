@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 sys.path.append(str(Path(__file__).resolve().parents[1] / "lib"))
 sys.path.append(str(Path(__file__).resolve().parents[1] / "system"))
 
+import copying
+import installing
 import outside
 from installing import count_cached, find_files
 
@@ -78,6 +81,40 @@ def test_a_file_has_room(
         assert place.note.endswith(where)
         assert (place.path.parent == tmp_path) == (where == "disk")
     assert not place.path.exists()
+
+
+class Side:
+    """Takes a time of its own for all that it is asked for."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.folder = folder
+        self.side = self.client = self
+
+    def do(self, *words: object, **named: object) -> None:
+        pass
+
+    add = use = remove = forget = install = execute = do
+
+
+def test_each_figure_has_its_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, other = Side("hearth", tmp_path), Side("uv", tmp_path)
+    monkeypatch.setattr(installing, "SESSIONS", 2)
+    monkeypatch.setattr(installing, "timed", lambda do: 1.0)
+    monkeypatch.setattr(installing, "kernel_of", contextlib.nullcontext)
+    found = [
+        installing.measure_cached(ours, [other], 1),  # type: ignore[arg-type]
+        *(
+            installing.measure_cold(ours, [other], 1, name)  # type: ignore[arg-type]
+            for name in installing.COLD
+        ),
+        *installing.measure_shared(ours),  # type: ignore[arg-type]
+    ]
+    assert all(0 < figure.least < 1 for figure in found)
+    assert found[0].most == 300
+    assert all(0 < least < 1 for _, least in copying.RATES.values())
 
 
 def test_a_program_that_fails_is_no_figure() -> None:

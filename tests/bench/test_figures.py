@@ -14,6 +14,7 @@ import bench
 import pytest
 import record
 import recordings
+import views
 from figures import OURS, THEIRS, Figure, percentile
 
 
@@ -144,6 +145,38 @@ def test_check_fails_by_a_bound(kept: Path) -> None:
     assert bench.judge(bounded(5, 1, most=5), options) == 0
     assert bench.judge(bounded(6, 1, most=5), options) == 1
     assert bench.judge(document_of(figure_of("a", 1, 2)), options) == 1
+
+
+def test_a_sample_with_more_tokens_than_its_goal_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An id of another length in tokens makes no difference."""
+
+    class Rest:
+        kernel = "0123456789"
+
+        def __init__(self, side: object) -> None:
+            pass
+
+        def ask(self, *words: str) -> None:
+            pass
+
+    samples = [("table", 3, "at 01234567", ""), ("error", 3, "at 01234567", "")]
+    monkeypatch.setattr(views, "Rest", Rest)
+    monkeypatch.setattr(views, "collect", lambda rest: samples)
+    counts = [[3, 4], [0, 0]]
+    asked = []
+    monkeypatch.setattr(
+        views,
+        "count_tokens",
+        lambda texts: asked.append(texts) or counts[-len(asked)],
+    )
+    found = views.measure_tokens(None)  # type: ignore[arg-type]
+    assert [f"at {views.SESSION}"] * 2 in asked
+    document = document_of(*(figure.as_json() for figure in found))
+    assert record.past_bounds(document) == [
+        "tokens of a view: error: 4.00 , at most 3"
+    ]
 
 
 def test_a_measurement_excludes_its_runner() -> None:
