@@ -150,7 +150,8 @@ static void a_key_starts_one_process(void **state)
     assert_non_null(process->next);
 }
 
-/* A command does not run again because it is not known any more how it ended. */
+/* A command does not run again because it is not known any more how it ended.
+ */
 static void a_forgotten_key_starts_nothing(void **state)
 {
     static const char wish[] = "{\"argv\":[\"ls\"],\"key\":\"k\"}";
