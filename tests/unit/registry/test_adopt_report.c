@@ -143,7 +143,7 @@ static void a_session_that_is_alive_is_counted(void **state)
 {
     leave("a", "", true);
     adopt_take_all(*state);
-    DID("tell a; hold 98 for a; notice 1 sessions of an earlier gateway were "
+    DID("report a; hold 98 for a; notice 1 sessions of an earlier gateway were "
         "found, 1 of them alive");
 }
 
@@ -151,7 +151,8 @@ static void a_session_that_is_gone_is_counted(void **state)
 {
     leave("a", "memory", true);
     adopt_take_all(*state);
-    DID("tell a; notice 1 sessions of an earlier gateway were found, 0 of them "
+    DID("report a; notice 1 sessions of an earlier gateway were found, 0 of "
+        "them "
         "alive");
 }
 

@@ -136,7 +136,7 @@ static void a_reader_is_passed_on(void **state)
     assert_string_equal(fake_noted(), "http/t");
     ask(session_api_on_loss_reported, *state,
         "{\"id\":\"aa1\",\"reader\":\"http/t\",\"seq\":7}");
-    assert_string_equal(sent("aa1 TOLD"), "");
+    assert_string_equal(sent("aa1 LOSS_REPORTED"), "");
     assert_string_equal(fake_noted(), "http/t 7");
     ask(session_api_on_loss_reported, *state, "{\"id\":\"aa1\"}");
     assert_string_equal(fake_noted(), " 0");
