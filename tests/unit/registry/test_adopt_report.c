@@ -62,7 +62,8 @@ int __wrap_kernel_new(const char *folder, bool shares_user, kernel_t **ret,
     return fault_set(fault, ECONNREFUSED, "no process listens");
 }
 
-static void note(const char *level, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void
+note(const char *level, const char *format, va_list args)
 {
     char text[400];
 
