@@ -225,6 +225,28 @@ def test_a_file_of_two_wheels_is_not_compared(
     assert seen.find("a", "b") == ["a"]
 
 
+@pytest.mark.parametrize("listed", ["a/x.py", ""])
+def test_a_list_of_another_wheel_hides_no_change(
+    seen: Seen, listed: str
+) -> None:
+    """uv writes the lists, and one that was taken over can change them."""
+    seen.put("a", {"a/x.py": "1"})
+    seen.put("b", {"b.py": "1"})
+    assert seen.find("a", "b") == []
+    seen.put("b", {"b.py": "1"}, listed)
+    (seen.top / "a/x.py").write_text("2")
+    assert seen.find("a", "b") == (["b"] if listed else ["a"])
+
+
+def test_a_list_may_name_a_file_of_another_wheel(seen: Seen) -> None:
+    """It is there with the other, or not."""
+    seen.put("b", {"b.py": "1"}, "a/x.py bin/b")
+    assert seen.find("b") == []
+    seen.put("a", {"a/x.py": "1"}, "bin/b")
+    assert seen.find("a", "b") == []
+    assert seen.find("a", "b") == []
+
+
 def test_a_wheel_with_many_odd_files_is_not_noted(
     seen: Seen, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,9 @@ is first seen, and compared each time that it is seen again. That first uv is
 believed.
 
 Not compared is what uv itself writes beside a wheel's files, and a file that
-several wheels of a job have: it does not show which one has won.
+several wheels of a job have: it does not show which one has won. Which files a
+wheel lists is compared, or a change of one list would hide a change of another
+wheel's file.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ _WRITTEN = {
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-# Digests by the paths of files; None for a file that others have, too.
+# Digests by the paths of files: None for a file that others have, too. One that
+# is listed and has no digest, as uv writes it or it was not there, has "".
 Files = dict[str, Optional[str]]
 
 
@@ -56,13 +59,21 @@ class Wheel:
 
     def differs(self, noted: Wheel) -> bool:
         """Return true if a file is another, or only one of them has it."""
-        return any(
-            noted.files.get(path, "") != self.files.get(path, "")
-            for path in noted.files.keys() | self.files.keys()
-            if None not in (noted.files.get(path, ""), self.files.get(path, ""))
-        ) or any(
-            noted.others.get(path) != digest
-            for path, digest in self.others.items()
+        return (
+            any(
+                noted.files.get(path, "") != self.files.get(path, "")
+                for path in noted.files.keys() | self.files.keys()
+                if None
+                not in (noted.files.get(path, ""), self.files.get(path, ""))
+            )
+            or any(
+                digest is None and path not in noted.files
+                for path, digest in self.files.items()
+            )
+            or any(
+                noted.others.get(path) != digest
+                for path, digest in self.others.items()
+            )
         )
 
     def is_plain(self) -> bool:
@@ -194,6 +205,7 @@ def _find_wheels(folder: int, there: dict[str, str]) -> dict[str, Wheel]:
         own = wheels.setdefault(owner, Wheel()).files
         for path in read_record(folder, name):
             if path not in there:
+                own[path] = ""
                 continue
             other = owners.setdefault(path, owner)
             if other == owner:
