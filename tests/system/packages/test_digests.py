@@ -198,6 +198,31 @@ def test_a_file_on_no_list_may_be_the_wheels(seen: Seen) -> None:
     assert seen.find("a") == []
 
 
+def test_a_file_on_no_list_may_be_another_wheels(seen: Seen) -> None:
+    """Both have modules in one namespace."""
+    seen.put("a", {"space/a.py": "1"})
+    assert seen.find("a") == []
+    seen.put("b", {"space/b.py": "1"})
+    (seen.top / "space/data.txt").write_text("1")
+    assert seen.find("a", "b") == []
+    assert seen.notes() == ["a", "b"]
+    assert seen.find("a", "b") == []
+    (seen.top / "space/data.txt").write_text("2")
+    assert seen.find("a", "b") == ["a", "b"]
+
+
+def test_files_on_no_list_are_kept_in_bounds(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(digests, "ODD_MAX", 2)
+    seen.put("a", {"space/a.py": "1"})
+    for number in range(9):
+        (seen.top / f"space/{number}.txt").write_text("1")
+    assert seen.find("a") == []
+    assert len(seen.digests.new["a" * 64].others) == 3
+    assert seen.notes() == []
+
+
 def test_what_uv_writes_is_not_compared(seen: Seen) -> None:
     info = "a-1.dist-info"
     seen.put("a", {f"{info}/METADATA": "1", "bin/a": "#!/usr/bin/python3"})

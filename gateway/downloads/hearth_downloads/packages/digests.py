@@ -21,6 +21,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Callable, Optional
 
 from hearth_downloads.core.folders import open_folder, read_plain, remove
@@ -59,21 +60,13 @@ class Wheel:
 
     def differs(self, noted: Wheel) -> bool:
         """Return true if a file is another, or only one of them has it."""
-        return (
-            any(
-                noted.files.get(path, "") != self.files.get(path, "")
-                for path in noted.files.keys() | self.files.keys()
-                if None
-                not in (noted.files.get(path, ""), self.files.get(path, ""))
-            )
-            or any(
-                digest is None and path not in noted.files
-                for path, digest in self.files.items()
-            )
-            or any(
-                noted.others.get(path) != digest
-                for path, digest in self.others.items()
-            )
+        return any(
+            noted.files.get(path, "") != self.files.get(path, "")
+            for path in noted.files.keys() | self.files.keys()
+            if None not in (noted.files.get(path, ""), self.files.get(path, ""))
+        ) or any(
+            digest is None and path not in noted.files
+            for path, digest in self.files.items()
         )
 
     def is_plain(self) -> bool:
@@ -103,18 +96,24 @@ class Digests:
         there: dict[str, str] = {}
         _hash_all(folder, "", there, check)
         wheels = _find_wheels(folder, there)
-        changed = []
+        differs: dict[str, bool] = {}
+        # Files on no list that some note has, or that a new wheel may bring.
+        expected: set[tuple[str, Optional[str]]] = set()
         self.new = {}
         for one in packages:
-            wheel = wheels.get(one.name, Wheel())
             if not _SHA256.fullmatch(one.sha256):
                 continue
+            wheel = wheels.setdefault(one.name, Wheel())
             noted = self._read(one.sha256)
             if noted is None:
-                self.new[one.sha256] = wheel
-            elif wheel.differs(noted):
-                changed.append(one.name)
-        return changed
+                self.new[one.sha256] = noted = wheel
+            differs[one.name] = wheel.differs(noted)
+            expected.update(noted.others.items())
+        return [
+            name
+            for name, differs_itself in differs.items()
+            if differs_itself or wheels[name].others.items() - expected
+        ]
 
     def note(self) -> None:
         """Note what was new; this is not waited for on the disk.
@@ -193,7 +192,8 @@ def _find_wheels(folder: int, there: dict[str, str]) -> dict[str, Wheel]:
     """Return what each package has brought, by the lists that uv writes.
 
     A file that is on no list may hide a module beside it. So it belongs to all
-    packages that have such a module.
+    packages that have such a module, which may be those of a namespace. No more
+    of them are kept than show that there are too many.
     """
     wheels: dict[str, Wheel] = {}
     owners: dict[str, str] = {}
@@ -219,8 +219,9 @@ def _find_wheels(folder: int, there: dict[str, str]) -> dict[str, Wheel]:
         if path not in owners:
             others.setdefault(_module(path), {})[path] = digest
     for wheel in wheels.values():
-        for module in {_module(path) for path in wheel.files}:
-            wheel.others.update(others.get(module, {}))
+        for module in sorted({_module(path) for path in wheel.files}):
+            most = ODD_MAX + 1 - len(wheel.others)
+            wheel.others.update(islice(others.get(module, {}).items(), most))
     return wheels
 
 
