@@ -234,6 +234,16 @@ def test_what_uv_writes_is_not_compared(seen: Seen) -> None:
     assert seen.find("a") == ["a"]
 
 
+@pytest.mark.parametrize("changed", ["\x7fELF2", "#!/bin/sh"])
+def test_a_changed_program_is_found(seen: Seen, changed: str) -> None:
+    """A session has it in its PATH."""
+    seen.put("a", {"a.py": "1", "bin/a": "\x7fELF1"})
+    assert seen.find("a") == []
+    assert seen.find("a") == []
+    (seen.top / "bin/a").write_text(changed)
+    assert seen.find("a") == ["a"]
+
+
 @pytest.mark.parametrize("together", [True, False])
 def test_a_file_of_two_wheels_is_not_compared(
     seen: Seen, together: bool

@@ -35,7 +35,10 @@ SHARED_MAX = 100_000  # entries of all lists that are kept
 _BYTES_MAX = 64 << 20  # of a note
 _PIECE = 1 << 20
 _SHA256 = re.compile("[0-9a-f]{64}")
-_SCRIPTS = "bin"  # they name the Python that runs them
+# Files of a wheel for PATH. uv writes scripts for entry points, and the first
+# line of others; programs of machine code are as the wheel has them.
+_PROGRAMS = "bin/"
+_SCRIPT = b"#!"
 _WRITTEN = {
     "INSTALLER",
     "RECORD",
@@ -160,7 +163,8 @@ def _hash_all(
             inner = f"{path}{entry.name}"
             if not entry.is_dir(follow_symlinks=False):
                 if not _is_written(inner):
-                    found[inner] = _hash(entry.name, folder)
+                    digest = _hash(entry.name, folder, path == _PROGRAMS)
+                    found.update({inner: digest} if digest else {})
                 continue
             opened = open_folder(entry.name, folder)
             try:
@@ -169,11 +173,15 @@ def _hash_all(
                 os.close(opened)
 
 
-def _hash(name: str, folder: int) -> str:
+def _hash(name: str, folder: int, is_program: bool) -> str:
+    """Return the digest; "" for a program that is a script."""
     number = os.open(name, _READ, dir_fd=folder)
     try:
         digest = hashlib.sha256()
         while piece := os.read(number, _PIECE):
+            if is_program and piece.startswith(_SCRIPT):
+                return ""
+            is_program = False
             digest.update(piece)
         return digest.hexdigest()
     finally:
@@ -183,9 +191,7 @@ def _hash(name: str, folder: int) -> str:
 def _is_written(path: str) -> bool:
     """Return true for what uv writes."""
     top, _, rest = path.partition("/")
-    return top == _SCRIPTS or (
-        top.lower().endswith(".dist-info") and rest in _WRITTEN
-    )
+    return top.lower().endswith(".dist-info") and rest in _WRITTEN
 
 
 def _find_wheels(folder: int, there: dict[str, str]) -> dict[str, Wheel]:
