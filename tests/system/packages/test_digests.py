@@ -109,6 +109,17 @@ def test_a_note_that_is_cut_is_none(used: Folder) -> None:
     assert note.read_text() == whole
 
 
+@pytest.mark.parametrize("text", ["null", "[1, 2]", "[{}]", "[" * 100_000])
+def test_a_note_of_another_form_is_none(seen: Seen, text: str) -> None:
+    seen.put("a", {"a.py": "1"})
+    assert seen.find("a") == []
+    (note,) = (seen.work / DIGESTS).iterdir()
+    whole = note.read_text()
+    note.write_text(text)
+    assert seen.find("a") == []
+    assert note.read_text() == whole
+
+
 # --- what is compared ---
 
 

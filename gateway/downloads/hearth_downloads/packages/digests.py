@@ -143,14 +143,16 @@ class Digests:
         """Return the note of a wheel; None if there is none."""
         folder = open_folder(DIGESTS, self.work)
         try:
-            files, others = json.loads(
-                read_plain(name, folder, _BYTES_MAX) or b""
-            )
-        except ValueError:
+            found = json.loads(read_plain(name, folder, _BYTES_MAX) or b"")
+        except (ValueError, RecursionError):
             return None
         finally:
             os.close(folder)
-        return Wheel(files, others)
+        is_note = isinstance(found, list) and [type(one) for one in found] == [
+            dict,
+            dict,
+        ]
+        return Wheel(*found) if is_note else None
 
 
 def _hash_all(
