@@ -145,6 +145,27 @@ static void on_packages(const registry_parts_t *parts, json_t *content,
     packages_jobs_serve(parts->downloads.packages, content, request_p);
 }
 
+/* A revival installs again what the recording of the session names, so it must
+ * not read that while a package is being removed. */
+static void on_revive(const registry_parts_t *parts, json_t *content,
+                      message_t **request_p)
+{
+    const char *id = json_string_value(json_object_get(content, "id"));
+    bool is_ambiguous = false;
+    const session_entry_t *entry =
+        id ? session_table_find_prefix(parts->table, id, &is_ambiguous) : NULL;
+
+    if (entry && session_entry_is_gone(entry)
+        && packages_jobs_changes(parts->downloads.packages, entry->id))
+        management_answer(
+            parts->management, request_p,
+            management_error("PackagesBusy", GATEWAY_EXIT_FAILED,
+                             "packages of the session are being removed: it "
+                             "can be revived when that is done"));
+    else
+        session_api_on_revive(parts, content, request_p);
+}
+
 static void on_fetch(const registry_parts_t *parts, json_t *content,
                      message_t **request_p)
 {
@@ -191,7 +212,7 @@ static const struct {
     {"session_attach_request", session_api_on_attach},
     {"session_follow_request", on_follow},
     {"session_withdraw_request", on_withdraw},
-    {"session_revive_request", session_api_on_revive},
+    {"session_revive_request", on_revive},
     {"session_revived_request", session_api_on_revived},
     {"packages_request", on_packages},
     {"fetch_request", on_fetch},

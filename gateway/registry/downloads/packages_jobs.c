@@ -129,6 +129,15 @@ void packages_jobs_destroy(packages_jobs_t **self_p)
     *self_p = NULL;
 }
 
+bool packages_jobs_changes(const packages_jobs_t *self, const char *session)
+{
+    const download_job_t *job = download_lane_first(self->writes);
+
+    while (job && strcmp(job->session, session) != 0)
+        job = job->next;
+    return job;
+}
+
 void packages_jobs_on_gone(packages_jobs_t *self, const char *session)
 {
     download_lane_on_gone(self->writes, session);

@@ -162,13 +162,19 @@ def test_more_bodies_that_are_none(web: Web, here: str) -> None:
 
 
 def test_no_such_session(web: Web) -> None:
+    path = "/hearth/sessions/nothing/packages"
+    assert web.get(path).status == 404
+    assert add(web, path, "humanize").status == 404
+    assert web.ask("DELETE", f"{path}/humanize").status == 404
+
+
+def test_a_session_that_is_gone_gets_no_package(web: Web) -> None:
+    """Some can be removed (test_packages_permitted.py)."""
     gone = web.create()
     web.delete(gone)
-    for session in (gone, "nothing"):
-        path = f"/hearth/sessions/{session}/packages"
-        assert web.get(path).status == 404
-        assert add(web, path, "humanize").status == 404
-        assert web.ask("DELETE", f"{path}/humanize").status == 404
+    path = f"/hearth/sessions/{gone}/packages"
+    assert [one["name"] for one in web.get(path).json["packages"]] == ["six"]
+    assert add(web, path, "humanize").status == 404
 
 
 def test_scopes(web: Web, here: str) -> None:

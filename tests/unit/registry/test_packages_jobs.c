@@ -317,13 +317,18 @@ static void a_session_that_is_gone_can_only_lose_some(void **state)
     (void) state;
     entry->sees_packages = false; /* no kernel does */
     session_table_set_gone(table, entry, 0);
+    assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
     download_fakes_ask("aa1", "remove", "a");
+    assert_true(packages_jobs_changes(download_fakes.jobs, "aa1"));
+    assert_false(packages_jobs_changes(download_fakes.jobs, "aa2"));
     download_fakes_answer(0, "{\"status\":\"ok\",\"removed\":[{\"name\":\"a\","
                              "\"version\":\"3\"}]}");
     ANSWERED("ok");
     assert_string_equal(fake_said(), "aa1 NOTE");
     download_fakes_leave(0);
+    assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
     download_fakes_ask("aa1", "list", "");
+    assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
     download_fakes_finish(1);
     ANSWERED("ok");
     download_fakes_ask("aa1", "add", "a");

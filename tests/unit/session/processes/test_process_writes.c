@@ -97,6 +97,27 @@ static void the_journal_has_all_of_it(void **state)
     assert_int_equal(write->output, 77);
 }
 
+/* It has come whole. */
+static void a_write_that_is_settled_is_kept(void **state)
+{
+    static const char text[] = "{\"key\":\"k\",\"digest\":\"d\",\"size\":2,"
+                               "\"arrived\":2,\"from\":-5,\"output\":\"7\"}";
+    cleanup_process_writes process_writes_t writes = {0};
+    const process_write_t *write;
+    jspan_t object;
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(jspan_check(text, strlen(text), &object, &fault), 0);
+    process_writes_recall(&writes, object);
+    write = process_writes_find(&writes, "k");
+    assert_non_null(write);
+    assert_int_equal(write->size, 2);
+    assert_int_equal(write->arrived, 2);
+    assert_int_equal(write->from, 0);
+    assert_int_equal(write->output, 0);
+}
+
 static void what_is_no_write_is_not_kept(void **state)
 {
     static const char *const rows[] = {
@@ -141,6 +162,7 @@ int main(void)
         cmocka_unit_test(a_key_has_one_place),
         cmocka_unit_test(a_count_says_what_has_come),
         cmocka_unit_test(the_journal_has_all_of_it),
+        cmocka_unit_test(a_write_that_is_settled_is_kept),
         cmocka_unit_test(what_is_no_write_is_not_kept),
         cmocka_unit_test(a_digest_is_of_bytes_and_end),
     };
