@@ -48,6 +48,15 @@ typedef struct {
     process_writes_t writes; /* owned; what came under keys */
 } process_input_t;
 
+/* The beginning of a character at the end of its output. The rest comes with
+ * the next piece, so it is not in the journal yet. */
+typedef struct {
+    unsigned char bytes[4];
+    size_t size;     /* 0: there is none */
+    uint64_t offset; /* of the first of them in the output */
+    unsigned stream;
+} process_torn_t;
+
 /* The request that has started it. */
 typedef struct {
     request_t *request; /* owned; waits for the answer; or NULL */
@@ -77,6 +86,7 @@ typedef struct process {
     uint64_t bytes[2];     /* of stdout and stderr so far */
     uint64_t recorded;     /* bytes that the journal has */
     uint64_t noted;        /* offset: what is before was counted */
+    process_torn_t torn;
     process_input_t input; /* owned */
     int64_t asked_ms;      /* monotonic; its start is awaited; 0: not */
     int64_t gone_ms;       /* monotonic; its keeper has ended; 0: not */

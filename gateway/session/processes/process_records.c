@@ -2,6 +2,7 @@
 #include "gateway/session/processes/process_records.h"
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "gateway/session/core/audit_events.h"
 #include "gateway/session/kernel/publisher.h"
 #include "protocol/jspan.h"
@@ -37,17 +38,12 @@ int process_records_start(session_t *self, const process_t *process,
     return r;
 }
 
-void process_records_output(session_t *self, process_t *process,
-                            uint64_t offset, unsigned stream, bytes_t bytes)
+static void note_output(session_t *self, process_t *process, uint64_t offset,
+                        unsigned stream, bytes_t bytes)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
-    uint64_t left = PROCESS_RECORDED - process->recorded;
     fault_t fault;
 
-    if (bytes.size > left)
-        bytes.size = (size_t) left;
-    if (!bytes.size)
-        return;
     jspan_write_begin(&out);
     jspan_write_count(&out, "process", process->number);
     jspan_write_text(&out, "stream",
@@ -62,6 +58,46 @@ void process_records_output(session_t *self, process_t *process,
         < 0)
         log_warning("session=%s output of process %" PRIu64 ": %s",
                     self->spec->id, process->number, fault.text);
+}
+
+static void note_torn(session_t *self, process_t *process)
+{
+    process_torn_t torn = process->torn;
+
+    process->torn.size = 0;
+    if (torn.size)
+        note_output(self, process, torn.offset, torn.stream,
+                    (bytes_t){(const char *) torn.bytes, torn.size});
+}
+
+void process_records_output(session_t *self, process_t *process,
+                            uint64_t offset, unsigned stream, bytes_t bytes)
+{
+    process_torn_t *torn = &process->torn;
+    cleanup_buffer buffer_t joined = BUFFER_EMPTY;
+    uint64_t left;
+    size_t whole;
+
+    if (torn->size
+        && (torn->stream != stream || torn->offset + torn->size != offset))
+        note_torn(self, process);
+    if (torn->size) {
+        buffer_append(&joined, torn->bytes, torn->size);
+        buffer_append(&joined, bytes.bytes, bytes.size);
+        bytes = buffer_bytes(&joined);
+        offset = torn->offset;
+        torn->size = 0;
+    }
+    left = PROCESS_RECORDED - process->recorded;
+    if (bytes.size > left)
+        bytes.size = (size_t) left;
+    whole = utf8_whole(bytes);
+    *torn = (process_torn_t){
+        .size = bytes.size - whole, .offset = offset + whole, .stream = stream};
+    memcpy(torn->bytes, (const char *) bytes.bytes + whole, torn->size);
+    if (whole)
+        note_output(self, process, offset, stream,
+                    (bytes_t){bytes.bytes, whole});
 }
 
 int process_records_input(session_t *self, const process_t *process,
@@ -81,12 +117,13 @@ int process_records_input(session_t *self, const process_t *process,
                           (const char *) out.data, fault);
 }
 
-void process_records_end(session_t *self, const process_t *process)
+void process_records_end(session_t *self, process_t *process)
 {
     cleanup_buffer buffer_t detail = BUFFER_EMPTY;
     audit_process_t it = audited(process);
     fault_t fault;
 
+    note_torn(self, process);
     if (note(self, "process_ended", process, &fault) < 0)
         log_error("session=%s process_ended %" PRIu64 ": %s", self->spec->id,
                   process->number, fault.text);

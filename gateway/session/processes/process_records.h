@@ -12,7 +12,8 @@
 int process_records_start(session_t *self, const process_t *process,
                           fault_t *fault);
 /* Writes output that begins at `offset`, up to the process's share of the
- * journal (PROCESS_RECORDED). `stream` is KEEPER_STDOUT or KEEPER_STDERR. */
+ * journal (PROCESS_RECORDED). `stream` is KEEPER_STDOUT or KEEPER_STDERR. A
+ * character that is not complete at the end waits for its other bytes. */
 void process_records_output(session_t *self, process_t *process,
                             uint64_t offset, unsigned stream, bytes_t bytes);
 /* Writes that a client has written to its input, under a key, and that the
@@ -20,8 +21,9 @@ void process_records_output(session_t *self, process_t *process,
 int process_records_input(session_t *self, const process_t *process,
                           const process_write_t *write, bool ends,
                           fault_t *fault);
-/* Writes that a process has ended, as its members say. */
-void process_records_end(session_t *self, const process_t *process);
+/* Writes the output that waits, and that a process has ended, as its members
+ * say. */
+void process_records_end(session_t *self, process_t *process);
 
 /* Reads a record that another gateway has written, into the session's table. A
  * record of no process changes nothing. */

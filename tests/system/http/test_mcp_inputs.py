@@ -122,6 +122,19 @@ def test_the_end_of_a_terminals_input(rpc: Rpc, session: str) -> None:
     assert "it exited with 0" in head_of(over)
 
 
+def test_a_character_that_comes_in_pieces(rpc: Rpc, session: str) -> None:
+    """A pipe cuts it anywhere; read_output has it whole."""
+    script = 'for b in 342 202 254; do printf "\\\\$b"; read go; done'
+    number = number_of(
+        run(rpc, session, "sh", "-c", script, stdin="open", seconds=0)
+    )
+    for _ in range(3):
+        act(rpc, session, "write", process=number, input="\n", seconds=0.2)
+    act(rpc, session, "close", process=number, seconds=WAIT)
+    read = rpc.call("read_output", session=session, ref=f"process:{number}")
+    assert lines_of(read) == ["\u20ac"]
+
+
 def test_once_under_a_key(rpc: Rpc, session: str) -> None:
     number = number_of(
         run(rpc, session, "tee", "-a", "written", stdin="open", seconds=0)

@@ -75,6 +75,50 @@ static void output_past_its_share_is_left_out(void **state)
     assert_int_equal(process->recorded, PROCESS_RECORDED);
 }
 
+/* A pipe cuts characters anywhere. */
+static void a_character_that_comes_in_pieces_is_whole(void **state)
+{
+    session_t *self = *state;
+    process_t *process = add(self);
+
+    process_records_output(self, process, 0, KEEPER_STDOUT,
+                           text_bytes("a\xe2"));
+    HAS("\"offset\":0,\"size\":1,\"text\":\"a\"", "process_output");
+    deeds_forget();
+    process_records_output(self, process, 2, KEEPER_STDOUT, text_bytes("\x82"));
+    assert_string_equal(NOTED("process_output"), "");
+    process_records_output(self, process, 3, KEEPER_STDOUT,
+                           text_bytes("\xac\xe2"));
+    HAS("\"offset\":1,\"size\":3,\"text\":\"\xe2\x82\xac\"", "process_output");
+    /* Another stream does not complete it, nor does the end. */
+    process_records_output(self, process, 5, KEEPER_STDERR, text_bytes("\xc3"));
+    HAS("\"stdout\",\"offset\":4,\"size\":1,\"text\":\"\xef\xbf\xbd\"",
+        "process_output");
+    assert_int_equal(process->recorded, 5);
+    process->fate = PROCESS_LOST;
+    processes_end(self->processes, process);
+    process_records_end(self, process);
+    HAS("\"stderr\",\"offset\":5,\"size\":1", "process_output");
+    assert_int_equal(process->recorded, 6);
+}
+
+static void a_character_past_its_share_is_left_out(void **state)
+{
+    session_t *self = *state;
+    process_t *process = add(self);
+
+    process->recorded = PROCESS_RECORDED - 1;
+    process_records_output(self, process, 0, KEEPER_STDOUT,
+                           text_bytes("\xe2\x82\xac"));
+    assert_string_equal(NOTED("process_output"), "");
+    process_records_output(self, process, 3, KEEPER_STDOUT, text_bytes("b"));
+    HAS("\"size\":1", "process_output");
+    assert_int_equal(process->recorded, PROCESS_RECORDED);
+    deeds_forget();
+    process_records_end(self, process);
+    assert_string_equal(NOTED("process_output"), "");
+}
+
 static void an_end_is_journaled_and_audited(void **state)
 {
     session_t *self = *state;
@@ -211,6 +255,8 @@ int main(void)
         TEST(a_start_that_is_not_journaled_is_not_audited),
         TEST(output_is_journaled_by_its_stream),
         TEST(output_past_its_share_is_left_out),
+        TEST(a_character_that_comes_in_pieces_is_whole),
+        TEST(a_character_past_its_share_is_left_out),
         TEST(an_end_is_journaled_and_audited),
         TEST(an_end_is_audited_without_a_journal),
         TEST(its_records_are_read_by_the_next_gateway),
