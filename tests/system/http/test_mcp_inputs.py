@@ -321,4 +321,7 @@ def test_output_outlives_its_session(rpc: Rpc) -> None:
     session = session_of(rpc.call("execute", code="1"))
     number = number_of(run(rpc, session, "echo", "kept"))
     act(rpc, session, "end")
-    assert read(rpc, session, number).splitlines()[1:] == ["kept"]
+    result = rpc.call("read_output", session=session, ref=f"process:{number}")
+    loss, output = (block["text"] for block in result["content"])
+    assert "STATE LOST: kernel ended" in loss
+    assert output.splitlines()[1:] == ["kept"]
