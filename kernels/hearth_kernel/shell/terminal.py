@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import sys
@@ -39,15 +40,18 @@ def _start(words: str) -> Any:
     return pexpect.spawn(shell, ["-c", words], preexec_fn=_end_input)
 
 
-def _show(child: Any, seconds: float, shown: int) -> bool:
+def _show(
+    child: Any, seconds: float, shown: int, decoder: codecs.IncrementalDecoder
+) -> bool:
     """Print what it has written after the bytes that are shown.
 
-    Wait for it. Return true if that was the end.
+    Wait for it. Return true if that was the end. A character that is not
+    complete waits in the decoder.
     """
     import pexpect
 
     found = child.expect_list([pexpect.TIMEOUT, pexpect.EOF], seconds)
-    print(child.before[shown:].decode("utf-8", "replace"), end="")
+    print(decoder.decode(child.before[shown:], bool(found)), end="")
     sys.stdout.flush()
     return bool(found)
 
@@ -68,14 +72,15 @@ def run(words: str) -> int:
     itself.
     """
     child = _start(words)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
     shown = 0
     try:
-        while not _show(child, _SHOWN_S, shown):
+        while not _show(child, _SHOWN_S, shown, decoder):
             shown = len(child.before)
     except KeyboardInterrupt:
         child.sendline(_INTERRUPT)
         try:
-            _show(child, _END_S, len(child.before or b""))
+            _show(child, _END_S, len(child.before or b""), decoder)
         except KeyboardInterrupt:
             pass
         finally:

@@ -105,6 +105,24 @@ def test_the_end_of_its_input_needs_no_program(kernel):
     assert text(events).split() == ["over", "24", "80"]
 
 
+def test_a_character_that_a_command_writes_in_pieces(kernel):
+    events = kernel.run(
+        "from hearth_kernel.shell import terminal\n"
+        "class Child:\n"
+        "    before, exitstatus = b'', 0\n"
+        "    parts = [b'\\xe2', b'\\x82', b'\\xac\\xe2']\n"
+        "    def expect_list(self, patterns, seconds):\n"
+        "        self.before += self.parts.pop(0)\n"
+        "        return not self.parts\n"
+        "    def isalive(self):\n"
+        "        pass\n"
+        "start, terminal._start = terminal._start, lambda words: Child()\n"
+        "!echo\n"
+        "terminal._start = start"
+    )
+    assert text(events) == "\u20ac\ufffd"
+
+
 def test_a_password_prompt_of_a_command_ends(kernel):
     events = kernel.run(
         "import sys\n"
