@@ -10,7 +10,6 @@
  * ends with it, and the processes that it has started live until the session
  * ends. */
 #include "base/clock.h"
-#include "base/fd.h"
 #include "kernels/keeper_child.h"
 #include "kernels/output_ring.h"
 
@@ -248,11 +247,8 @@ static void read_output(keeper_t *self, int which)
     if (size > 0)
         output_ring_add(self->ring, which == 0 ? KEEPER_STDOUT : KEEPER_STDERR,
                         self->bytes, (size_t) size);
-    else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
-        close(take_fd(&self->child.outputs[which]));
-        if (self->child.is_terminal)
-            self->child.input = -1;
-    }
+    else if (size == 0 || (errno != EAGAIN && errno != EINTR))
+        keeper_child_end_output(&self->child, which);
 }
 
 /* ---- messages of the gateway ---- */

@@ -50,6 +50,17 @@ void keeper_child_close(keeper_child_t *self)
     self->input = -1;
     close_fd(&self->outputs[0]);
     close_fd(&self->outputs[1]);
+    close_fd(&self->silent);
+}
+
+void keeper_child_end_output(keeper_child_t *self, int which)
+{
+    if (!self->is_terminal) {
+        close_fd(&self->outputs[which]);
+        return;
+    }
+    self->silent = self->outputs[which];
+    self->outputs[which] = self->input = -1;
 }
 
 /* ---- in the child ---- */

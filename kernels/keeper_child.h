@@ -13,9 +13,10 @@ typedef struct {
     int input;        /* owned; -1: closed */
     int outputs[2];   /* owned; stdout and stderr; -1: at the end */
     bool is_terminal; /* input and outputs[0] are a terminal's other end */
+    int silent;       /* owned; that end after the terminal's output; or -1 */
 } keeper_child_t;
 
-#define KEEPER_CHILD_NONE ((keeper_child_t){0, -1, {-1, -1}, false})
+#define KEEPER_CHILD_NONE ((keeper_child_t){0, -1, {-1, -1}, false, -1})
 
 /* Starts the program of a START message. On failure *ret_code is an errno and
  * the result says what failed; KEEPER_EXITED: it runs. */
@@ -32,6 +33,9 @@ void keeper_child_resize(const keeper_child_t *self, unsigned rows,
 /* Ends its input: it is closed, or a terminal gets the character that says so.
  */
 void keeper_child_end_input(keeper_child_t *self);
+/* Notes the end of an output. A terminal's other end stays open: the program
+ * may have closed the terminal and live, and a hangup would end it. */
+void keeper_child_end_output(keeper_child_t *self, int which);
 /* Closes everything. */
 void keeper_child_close(keeper_child_t *self);
 

@@ -122,6 +122,13 @@ def test_the_end_of_a_terminals_input(rpc: Rpc, session: str) -> None:
     assert "it exited with 0" in head_of(over)
 
 
+def test_a_program_that_closes_its_terminal(rpc: Rpc, session: str) -> None:
+    """It goes on to its own end, as cat does, which closes all it has read."""
+    script = "exec <&- >&- 2>&-; for i in 1 2 3 4 5 6; do sh -c :; done; exit 3"
+    done = run(rpc, session, "sh", "-c", script, stdin="tty")
+    assert "it exited with 3" in head_of(done)
+
+
 def test_a_character_that_comes_in_pieces(rpc: Rpc, session: str) -> None:
     """A pipe cuts it anywhere; read_output has it whole."""
     script = 'for b in 342 202 254; do printf "\\\\$b"; read go; done'
