@@ -175,11 +175,12 @@ static int read_process(const http_t *http, const executions_t *runs,
     cleanup_free char *ref =
         mem_format("process:%llu", (unsigned long long) number);
     fault_t fault;
-    int r;
+    int r = -ENOENT;
 
     if (known)
         place.mark = known->mark;
-    r = process_transcript_read(&place, &transcript, &fault);
+    if (executions_may_have_process(runs, number))
+        r = process_transcript_read(&place, &transcript, &fault);
     if (r < 0) {
         buffer_format(out,
                       "the session has no process %llu, or its output is no "

@@ -96,6 +96,13 @@ const executions_process_t *executions_process(const executions_t *self,
     return NULL;
 }
 
+bool executions_may_have_process(const executions_t *self, uint64_t number)
+{
+    return executions_process(self, number)
+           || (number && self->process_count
+               && number < self->processes[0].number);
+}
+
 /* --- Reading the journal --- */
 
 /* Returns true if the request came from here: its origin has the viewer's name,

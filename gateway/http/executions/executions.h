@@ -99,6 +99,9 @@ const executions_cell_t *executions_cell(const executions_t *self,
  * is not remembered. */
 const executions_process_t *executions_process(const executions_t *self,
                                                uint64_t number);
+/* Returns true if the journal may have the program with that number: it is
+ * remembered, or older than all that are. */
+bool executions_may_have_process(const executions_t *self, uint64_t number);
 
 /* Handles a reply to a request that is not in the journal: it was refused. */
 void executions_on_event(http_t *http, const frontend_event_t *event);

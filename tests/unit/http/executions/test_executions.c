@@ -60,6 +60,25 @@ static void finds_added_executions(void **state)
     assert_null(executions_find(runs, RUN));
 }
 
+/* The whole journal is read only for one that it may have. */
+static void knows_which_processes_there_are(void **state)
+{
+    (void) state;
+    assert_false(executions_may_have_process(runs, 0));
+    assert_false(executions_may_have_process(runs, 1));
+    runs->processes =
+        mem_new(EXECUTIONS_PROCESSES_MAX * sizeof *runs->processes);
+    runs->processes[0].number = 5;
+    runs->processes[1].number = 7;
+    runs->process_count = 2;
+    assert_false(executions_may_have_process(runs, 0));
+    assert_true(executions_may_have_process(runs, 4));
+    assert_true(executions_may_have_process(runs, 5));
+    assert_false(executions_may_have_process(runs, 6));
+    assert_true(executions_may_have_process(runs, 7));
+    assert_false(executions_may_have_process(runs, 8));
+}
+
 static void distinguishes_different_code(void **state)
 {
     uint8_t one[EXECUTION_DIGEST_SIZE], same[EXECUTION_DIGEST_SIZE],
@@ -119,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(finds_added_executions),
+        TEST(knows_which_processes_there_are),
         TEST(distinguishes_different_code),
         TEST(keeps_a_refusal),
         TEST(recognises_only_refusals_as_refusals),
