@@ -26,6 +26,7 @@ WALLS = {
     "modules": "judge._judge_modules = nothing",
     "sums": "change.judge = lambda *_: judge.Tally()",
     "growth": "growth.Growth._refuse = nothing",
+    "digests": "change.Digests.find_changed = lambda *_: []",
     "metadata": "metadata._judge_entry = nothing",
     "owners": "metadata._judge_owner = nothing",
     "needs": "change.judge_needs = nothing",
@@ -130,7 +131,10 @@ def has(*names: str) -> Callable[[Path], bool]:
 ATTACKS = [
     Attack(
         "a link",
-        {"kinds": "evil of a package is a symbolic link"},
+        {
+            "kinds": "evil of a package is a symbolic link",
+            "digests": "Too many levels of symbolic links: 'evil'",
+        },
         lambda path: (path / "evil").is_symlink(),
         harm="ln -s /etc/passwd evil",
     ),
