@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
+import signal
 import sys
 import termios
 from typing import Any
@@ -30,6 +31,16 @@ def _end_input() -> None:
     os.close(null)
 
 
+def _prepare() -> None:
+    """Make the process that begins one as others start it.
+
+    Python ignores SIGPIPE, and what it starts would, too: `yes | head` then
+    reports an error, and a loop of the shell before `| head` never ends.
+    """
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    _end_input()
+
+
 def _start(words: str) -> Any:
     import pexpect
 
@@ -37,7 +48,7 @@ def _start(words: str) -> Any:
     shell = pexpect.which(name)
     if shell is None:
         raise OSError(f'"{name}" shell not found')
-    return pexpect.spawn(shell, ["-c", words], preexec_fn=_end_input)
+    return pexpect.spawn(shell, ["-c", words], preexec_fn=_prepare)
 
 
 def _show(

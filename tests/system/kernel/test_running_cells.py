@@ -123,6 +123,13 @@ def test_a_character_that_a_command_writes_in_pieces(kernel):
     assert text(events) == "\u20ac\ufffd"
 
 
+def test_a_command_ends_with_the_reader_of_its_pipe(kernel):
+    events = kernel.run(
+        "!yes | head -n 1; while :; do echo z; done | head -n 1"
+    )
+    assert text(events).split() == ["y", "z"]
+
+
 def test_a_password_prompt_of_a_command_ends(kernel):
     events = kernel.run(
         "import sys\n"
