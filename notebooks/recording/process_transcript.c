@@ -84,8 +84,11 @@ static int read_from(const process_transcript_place_t *place,
     if (r < 0)
         return r;
     while (!self->is_ended
-           && (r = journal_reader_next(reader, &record, fault)) > 0)
+           && (r = journal_reader_next(reader, &record, fault)) > 0) {
         add_record(self, place->process, &record);
+        if (place->last && record.seq >= place->last)
+            break;
+    }
     return r < 0 ? r : 0;
 }
 

@@ -33,6 +33,7 @@ typedef struct {
     const uint8_t *key;  /* borrowed; the journal's, LOG_KEY_SIZE bytes */
     uint64_t process;    /* its number */
     journal_mark_t mark; /* of its first record; segment 0: not known */
+    uint64_t last;       /* number of its last record; 0: not known */
 } process_transcript_place_t;
 
 /* Reads what it has written so far. Returns -ENOENT if it has no record, and

@@ -177,8 +177,10 @@ static int read_process(const http_t *http, const executions_t *runs,
     fault_t fault;
     int r = -ENOENT;
 
-    if (known)
+    if (known) {
         place.mark = known->mark;
+        place.last = known->last;
+    }
     if (executions_may_have_process(runs, number))
         r = process_transcript_read(&place, &transcript, &fault);
     if (r < 0) {

@@ -193,12 +193,9 @@ static void note_cell(executions_t *self, const journal_reader_t *reader,
                             .mark = journal_reader_mark(reader)};
 }
 
-static void note_process(executions_t *self, const journal_reader_t *reader,
-                         const journal_record_t *record)
+static void add_process(executions_t *self, const journal_reader_t *reader,
+                        const journal_record_t *record, uint64_t number)
 {
-    json_auto_t *content = json_tree_of(record->content);
-    json_int_t number = json_integer_value(json_object_get(content, "process"));
-
     if (!self->processes)
         self->processes =
             mem_new(EXECUTIONS_PROCESSES_MAX * sizeof *self->processes);
@@ -207,8 +204,26 @@ static void note_process(executions_t *self, const journal_reader_t *reader,
         memmove(self->processes, self->processes + self->process_count,
                 self->process_count * sizeof *self->processes);
     }
-    self->processes[self->process_count++] = (executions_process_t){
-        .number = (uint64_t) number, .mark = journal_reader_mark(reader)};
+    self->processes[self->process_count++] =
+        (executions_process_t){.number = number,
+                               .mark = journal_reader_mark(reader),
+                               .last = record->seq};
+}
+
+static void note_process(executions_t *self, const journal_reader_t *reader,
+                         const journal_record_t *record)
+{
+    json_auto_t *content = json_tree_of(record->content);
+    uint64_t number =
+        (uint64_t) json_integer_value(json_object_get(content, "process"));
+
+    if (strcmp(record->type, "process") == 0)
+        add_process(self, reader, record, number);
+    for (size_t i = self->process_count; i > 0; i--)
+        if (self->processes[i - 1].number == number) {
+            self->processes[i - 1].last = record->seq;
+            break;
+        }
 }
 
 static void on_record(executions_t *self, const journal_reader_t *reader,
@@ -223,7 +238,8 @@ static void on_record(executions_t *self, const journal_reader_t *reader,
     }
     if (is_begun)
         note_cell(self, reader, record);
-    if (record->kind == JOURNAL_STATE && strcmp(record->type, "process") == 0)
+    if (record->kind == JOURNAL_STATE
+        && strncmp(record->type, "process", strlen("process")) == 0)
         note_process(self, reader, record);
     /* The list's cursor is at the execution that was found. */
     execution_t *run = record->request ? open_run(self, record->request) : NULL;

@@ -51,6 +51,7 @@ typedef struct {
 typedef struct {
     uint64_t number;     /* of the session's programs */
     journal_mark_t mark; /* position of its first record */
+    uint64_t last;       /* number of its last record */
 } executions_process_t;
 
 #define EXECUTIONS_PROCESSES_MAX                                               \

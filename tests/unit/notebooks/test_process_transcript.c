@@ -158,6 +158,28 @@ static void is_read_from_a_mark(void **state)
     assert_text(&moved, "a");
 }
 
+/* What other programs and cells have written after it is not looked at. */
+static void is_read_to_its_last_record(void **state)
+{
+    const char *folder = *state;
+    cleanup_journal journal_t *journal = recordings_open(folder);
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    cleanup_process_transcript process_transcript_t part = {0};
+    process_transcript_place_t place = {.folder = folder, .process = 1};
+    journal_record_t record;
+    fault_t fault;
+
+    start(journal, 1);
+    print(journal, 1, 0, "a");
+    print(journal, 1, 1, "b");
+    assert_int_equal(journal_reader_new(folder, NULL, 0, &reader, &fault), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(journal_reader_next(reader, &record, &fault), 1);
+    place.last = record.seq;
+    assert_int_equal(process_transcript_read(&place, &part, &fault), 0);
+    assert_text(&part, "a");
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, recorded_make_folder,                \
                                     recorded_remove_folder)
@@ -170,6 +192,7 @@ int main(void)
         TEST(one_that_runs_may_have_written_more),
         TEST(one_without_records_is_missing),
         TEST(is_read_from_a_mark),
+        TEST(is_read_to_its_last_record),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
