@@ -158,7 +158,7 @@ static void is_read_from_a_mark(void **state)
     assert_text(&moved, "a");
 }
 
-/* What other programs and cells have written after it is not looked at. */
+/* Output of other programs and cells after it is not looked at. */
 static void is_read_to_its_last_record(void **state)
 {
     const char *folder = *state;
