@@ -133,7 +133,8 @@ bool packages_jobs_changes(const packages_jobs_t *self, const char *session)
 {
     const download_job_t *job = download_lane_first(self->writes);
 
-    while (job && strcmp(job->session, session) != 0)
+    /* One that was answered has changed what it will. */
+    while (job && (!job->asker || strcmp(job->session, session) != 0))
         job = job->next;
     return job;
 }

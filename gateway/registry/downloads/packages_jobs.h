@@ -42,8 +42,8 @@ void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
  * such a request, and answers it likewise. */
 void packages_jobs_call(packages_jobs_t *self, const session_entry_t *entry,
                         const session_call_t *call);
-/* Returns true if a job that changes the packages of the session waits or
- * runs. */
+/* Returns true if a job that changes the packages of the session waits or has
+ * no answer yet. */
 bool packages_jobs_changes(const packages_jobs_t *self, const char *session);
 /* Gives up the jobs of a session that is gone. */
 void packages_jobs_on_gone(packages_jobs_t *self, const char *session);

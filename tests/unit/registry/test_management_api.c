@@ -11,6 +11,7 @@
 #include "gateway/registry/core/management_socket.h"
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/core/session_feed.h"
+#include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/sessions/create.h"
 #include "gateway/registry/sessions/package_wait.h"
 #include "gateway/registry/sessions/session_api.h"
@@ -23,6 +24,7 @@
 #define DID(text) assert_string_equal(deeds_take(), text)
 
 static message_t *coming[4]; /* requests on the socket */
+static const char *changing; /* session whose packages change; or NULL */
 static management_api_t *api;
 
 /* --- The parts that serve requests --- */
@@ -62,6 +64,8 @@ message_t *__wrap_management_receive(management_t *self);
 void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
                                  const char *event, const char *session,
                                  const char *outcome, json_t *details);
+bool __wrap_packages_jobs_changes(const packages_jobs_t *self,
+                                  const char *session);
 void __real_management_api_redo(management_api_t *self, const char *session);
 
 void __wrap_create_make(create_t *self, json_t *content, message_t **request_p)
@@ -114,6 +118,13 @@ void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
     json_decref(details);
 }
 
+bool __wrap_packages_jobs_changes(const packages_jobs_t *self,
+                                  const char *session)
+{
+    (void) self;
+    return changing && strcmp(changing, session) == 0;
+}
+
 static void stop(void *arg, bool ends_sessions)
 {
     (void) arg;
@@ -137,6 +148,7 @@ static int begin(void **state)
     parts = *state;
     parts->ops = &ops;
     fake_add(parts->table, "aa1", FAKE_TAKEN, 0);
+    changing = NULL;
     api = management_api_new(parts);
     deeds_forget();
     return 0;
@@ -328,6 +340,29 @@ static void the_gateway_is_stopped_and_reloaded(void **state)
     DID("audit order asked by uid=7 of '': gateway_reload_request");
 }
 
+#define ASKED(id)                                                              \
+    "audit order asked by uid=7 of '" id "': session_revive_request"
+
+/* A revival reads what the recording says of packages. One of a session that
+ * lives is refused by the part itself. */
+static void a_revival_is_refused_while_packages_are_removed(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    fake_add(parts->table, "bb2", FAKE_GONE, 0);
+    changing = "bb2";
+    ask("session_revive_request", "{\"id\":\"b\"}");
+    assert_string_equal(answers(), "PackagesBusy");
+    DID(ASKED("bb2"));
+    changing = "aa1";
+    ask("session_revive_request", "{\"id\":\"bb2\"}");
+    DID(ASKED("bb2") "; session_api_on_revive");
+    ask("session_revive_request", "{\"id\":\"aa1\"}");
+    DID(ASKED("aa1") "; session_api_on_revive");
+    ask("session_revive_request", "{\"id\":7}");
+    DID(ASKED("") "; session_api_on_revive");
+}
+
 static void a_recording_is_removed(void **state)
 {
     (void) state;
@@ -431,6 +466,7 @@ int main(void)
         TEST(a_record_has_the_sessions_whole_id),
         TEST(sessions_are_made_with_what_was_asked_for),
         TEST(the_gateway_is_stopped_and_reloaded),
+        TEST(a_revival_is_refused_while_packages_are_removed),
         TEST(a_recording_is_removed),
         TEST(all_that_have_come_are_served),
         TEST(a_listing_asks_all_and_is_answered_in_time),

@@ -325,8 +325,8 @@ static void a_session_that_is_gone_can_only_lose_some(void **state)
                              "\"version\":\"3\"}]}");
     ANSWERED("ok");
     assert_string_equal(fake_said(), "aa1 NOTE");
-    download_fakes_leave(0);
     assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
+    download_fakes_leave(0);
     download_fakes_ask("aa1", "list", "");
     assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
     download_fakes_finish(1);
