@@ -133,7 +133,7 @@ bool packages_jobs_changes(const packages_jobs_t *self, const char *session)
 {
     const download_job_t *job = download_lane_first(self->writes);
 
-    /* One that was answered has changed what it will. */
+    /* Skips those that were answered: they have changed what they will. */
     while (job && (!job->asker || strcmp(job->session, session) != 0))
         job = job->next;
     return job;
