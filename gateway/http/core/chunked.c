@@ -78,7 +78,7 @@ static int on_end(chunked_t *self, uint8_t byte)
 /* Takes one byte that is not data. */
 static int step(chunked_t *self, uint8_t byte)
 {
-    switch ((int) self->state) {
+    switch (self->state) {
     case CHUNKED_SIZE:
         return on_size(self, byte);
     case CHUNKED_EXTENSION:
@@ -93,9 +93,11 @@ static int step(chunked_t *self, uint8_t byte)
         return on_trailer(self, byte);
     case CHUNKED_END_LF:
         return on_end(self, byte);
-    default:
-        return 1;
+    case CHUNKED_DATA:
+    case CHUNKED_OVER:
+        break;
     }
+    return 1;
 }
 
 static size_t take_data(chunked_t *self, const uint8_t *bytes, size_t size,
