@@ -51,6 +51,7 @@ def begin_revival(
 
 def revive(gateway: Gateway, session: Session) -> dict[str, Any]:
     done = gateway.run("session", "revive", "--json", session.id)
+    assert done.stdout, done.stderr
     report: dict[str, Any] = json.loads(done.stdout)
     whole = (
         report["is_complete"]
