@@ -101,7 +101,8 @@ typedef struct {
 } modelview_range_t;
 
 /* Sentences about a reference that is not valid, and about a missing cell. */
-#define MODELVIEW_NO_REF "%.60s is not a reference; one looks like out:7.2"
+#define MODELVIEW_NO_REF                                                       \
+    "%.60s is not a reference; one looks like out:7.2, or process:3"
 #define MODELVIEW_NO_CELL                                                      \
     "the session has no cell %lld, or its outputs are no longer kept"
 

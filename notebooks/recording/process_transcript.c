@@ -53,16 +53,27 @@ static void add_end(process_transcript_t *self, const json_t *content)
         self->beyond = all - end_of(self);
 }
 
+static void note_number(process_transcript_t *self, uint64_t number)
+{
+    if (number && (!self->lowest || number < self->lowest))
+        self->lowest = number;
+    if (number > self->highest)
+        self->highest = number;
+}
+
 static void add_record(process_transcript_t *self, uint64_t number,
                        const journal_record_t *record)
 {
     json_auto_t *content = NULL;
+    uint64_t of;
 
     if (record->kind != JOURNAL_STATE
         || strncmp(record->type, "process", 7) != 0)
         return;
     content = json_tree_load(record->content.bytes, record->content.size, NULL);
-    if (count_of(content, "process") != number)
+    of = count_of(content, "process");
+    note_number(self, of);
+    if (!of || of != number)
         return;
     self->is_found = true;
     if (strcmp(record->type, "process_output") == 0)
@@ -92,6 +103,26 @@ static int read_from(const process_transcript_place_t *place,
     return r < 0 ? r : 0;
 }
 
+/* Sets the sentence that the program has no record, and which ones have. */
+static int set_missing(const process_transcript_t *self, uint64_t number,
+                       fault_t *fault)
+{
+    cleanup_buffer buffer_t there = BUFFER_EMPTY;
+
+    if (!self->highest)
+        buffer_text(&there, "there is none");
+    else
+        buffer_format(&there, "there is process:%llu",
+                      (unsigned long long) self->lowest);
+    if (self->highest > self->lowest)
+        buffer_format(&there, " to process:%llu",
+                      (unsigned long long) self->highest);
+    return fault_set(fault, ENOENT,
+                     "the session has no process %llu, or its output is no "
+                     "longer kept; %s",
+                     (unsigned long long) number, (const char *) there.data);
+}
+
 int process_transcript_read(const process_transcript_place_t *place,
                             process_transcript_t *ret_transcript,
                             fault_t *fault)
@@ -106,9 +137,7 @@ int process_transcript_read(const process_transcript_place_t *place,
         r = read_from(place, NULL, ret_transcript, fault);
     }
     if (r == 0 && !ret_transcript->is_found)
-        r = fault_set(fault, ENOENT,
-                      "the session's journal has no process %llu",
-                      (unsigned long long) place->process);
+        r = set_missing(ret_transcript, place->process, fault);
     if (r < 0)
         process_transcript_clear(ret_transcript);
     return r;

@@ -21,7 +21,9 @@ typedef struct {
     uint64_t beyond;  /* bytes after those that the journal got; of a program
                          that has ended */
     bool is_ended;
-    bool is_found; /* a record of it is there */
+    bool is_found;            /* a record of it is there */
+    uint64_t lowest, highest; /* numbers of programs in the records that were
+                                 read; 0: there is none */
 } process_transcript_t;
 
 void process_transcript_clear(process_transcript_t *self);
@@ -36,8 +38,9 @@ typedef struct {
     uint64_t last;       /* number of its last record; 0: not known */
 } process_transcript_place_t;
 
-/* Reads what it has written so far. Returns -ENOENT if it has no record, and
- * another failure if the journal cannot be read. */
+/* Reads what it has written so far. Returns -ENOENT if it has no record, with
+ * the programs that have some in the fault, and another failure if the journal
+ * cannot be read. */
 int process_transcript_read(const process_transcript_place_t *place,
                             process_transcript_t *ret_transcript,
                             fault_t *fault);

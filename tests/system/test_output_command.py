@@ -1,4 +1,5 @@
-"""`hearth exec --for-model`, and `hearth output`, which reads what it cuts."""
+"""`hearth exec --for-model`, and `hearth output`, which reads what it cuts, and
+what programs beside the kernel have written."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import re
 import shlex
 from pathlib import Path
 
+from deadline import wait_for
 from harness import Gateway, Session
 
 LINES = "for i in range(1, 10001): print('line', i)"
@@ -160,6 +162,10 @@ def test_what_is_wrong(session: Session) -> None:
         (("out:1.1", "--grep", "("), 2, "grep is not a regular expression"),
         (("out:1.1", "--from-line", "x"), 2, "a whole number"),
         (("out:1.1", "--max-tokens", "0"), 2, "must be 1 to 100000"),
+        (("process:",), 2, "process: is not a reference"),
+        (("process:x",), 2, "or process:3"),
+        (("process:1",), 1, "no process 1, or its output is no longer kept"),
+        (("process:0",), 1, "; there is none"),
     ):
         assert sentence in read(session, *words, status=status), words
     done = session.gateway.run("output", "nowhere", "out:1.1")
@@ -179,3 +185,81 @@ def test_secrets_that_the_configuration_names(
     }
     done = gateway.run("output", session.id, "out:1.1", env=env)
     assert done.stdout.endswith("\nthe [masked] is here\n"), done.stderr
+    ref = program(session, "echo", "one sk-abcdef")
+    done = gateway.run("output", session.id, ref, env=env)
+    assert done.stdout.endswith("\none [masked]\n"), done.stderr
+
+
+def program(session: Session, *words: str) -> str:
+    """Runs it to its end; its reference."""
+    session.gateway.run("run", session.id, "--", *words)
+    listed = session.gateway.run("ps", session.id, "--json")
+    return f"process:{json.loads(listed.stdout)[-1]['process']}"
+
+
+def test_a_program_beside_the_kernel(session: Session, tmp_path: Path) -> None:
+    ref = program(session, "seq", "-f", "line %.0f", "10000")
+    assert ref == "process:1"
+    words = ("--from-line", "5000", "--lines", "2")
+    expected = (
+        f"{ref} lines 5,000 to 5,001 of 10,000; go on with "
+        "--from-line=5002\nline 5000\nline 5001"
+    )
+    assert read(session, ref, *words) == expected + "\n"
+    document = json.loads(read(session, ref, *words, "--json"))
+    assert document == {"session": session.id, "ref": ref, "text": expected}
+    path = tmp_path / "lines"
+    found = ("--grep", " 777$", "--output", str(path))
+    assert read(session, ref, *found) == ""
+    assert path.read_text() == (
+        f"{ref} 1 line matches of 10,000\n777: line 777\n"
+    )
+    short = read(session, ref, "--max-tokens", "50")
+    assert len(short) < 50 * 4
+    wrong = read(session, ref, "--grep", "(", status=2)
+    assert wrong.startswith("hearth: grep is not a regular expression")
+    assert program(session, "echo") == "process:2"
+    for number in (3, 0):
+        missing = read(session, f"process:{number}", status=1)
+        assert missing == (
+            f"hearth: the session has no process {number}, or its output is "
+            "no longer kept; there is process:1 to process:2\n"
+        )
+
+
+def test_bytes_of_a_program_that_are_gone_are_counted(
+    session: Session,
+) -> None:
+    size = (1 << 20) + 4096
+    ref = program(session, "sh", "-c", f"yes 1234567 | head -c {size}")
+    gone, head, line = read(session, ref, "--from-line", "131072").splitlines()
+    assert gone.startswith(
+        "these are the first 1048576 bytes that it wrote; 4096 more are not "
+        "in the journal; "
+    )
+    assert head == f"{ref} lines 131,072 to 131,072 of 131,072"
+    assert line == "1234567"
+    wrong = read(session, ref, "--grep", "(", status=2)
+    assert wrong.startswith("hearth: grep is not a regular expression")
+
+
+def test_a_program_while_it_runs_and_when_its_session_is_gone(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    session = gateway.create()
+    script = "echo out; echo err >&2; exec sleep 600"
+    started = gateway.run(
+        "run", "--detach", session.id, "--", "sh", "-c", script
+    )
+    ref = f"process:{started.stdout.strip()}"
+    wait_for(lambda: "err" in read(session, ref), "what it has written")
+    shown = read(session, ref)
+    assert set(shown.splitlines()[1:]) == {"out", "err"}
+    assert gateway.run("session", "delete", session.id).returncode == 0
+    # A folder in which no gateway runs.
+    env = {"HEARTH_RUNTIME_DIR": str(tmp_path)}
+    done = gateway.run("output", session.id, ref, env=env)
+    assert done.stdout == shown, done.stderr
+    other = gateway.run("output", session.id, "process:9", env=env)
+    assert other.returncode == 1
+    assert other.stderr.endswith(f"; there is {ref}\n")

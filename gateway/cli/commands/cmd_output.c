@@ -1,6 +1,7 @@
 /* hearth output: more of an output that a view for models has cut, by lines or
- * by a pattern, or an image in full. It is read from the session's journal in
- * the state folder, so that no gateway has to run. */
+ * by a pattern, or an image in full. The output of a program beside the kernel
+ * is read in the same way. Both come from the session's journal in the state
+ * folder, so that no gateway has to run. */
 #include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
@@ -9,6 +10,7 @@
 #include "gateway/cli/recordings/recordings.h"
 #include "notebooks/modelview/modelview.h"
 #include "notebooks/recording/cell_outcome.h"
+#include "notebooks/recording/process_transcript.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,37 +18,57 @@
 
 /* An output, by its reference. */
 typedef struct {
-    recordings_t session;   /* owned */
-    cell_outcome_t outcome; /* owned; of its cell */
-    long long cell;         /* number of the cell */
-    size_t output;          /* 1 is the cell's first */
+    recordings_t session;            /* owned */
+    char *ref;                       /* owned; as an answer names it */
+    bool is_process;                 /* it is of a program, else of a cell */
+    uint64_t process;                /* number of the program */
+    process_transcript_t transcript; /* owned; of the program */
+    long long cell;                  /* number of the cell */
+    size_t output;                   /* 1 is the cell's first */
+    cell_outcome_t outcome;          /* owned; of the cell */
 } found_t;
 
 static void found_clear(found_t *self)
 {
     cell_outcome_clear(&self->outcome);
+    process_transcript_clear(&self->transcript);
+    free(self->ref);
     recordings_clear(&self->session);
 }
 
-/* Reads the cell of the reference. Prints what is wrong. */
-static gateway_exit_t find_output(const options_t *options,
-                                  const arguments_t *arguments, found_t *self)
+/* Reads the reference itself; false if it is something else. */
+static bool read_ref(const char *text, found_t *self)
 {
-    const char *ref = arguments_operand(arguments, 1);
-    cell_outcome_place_t place = {0};
-    gateway_exit_t status;
-    fault_t fault = {0};
-    int r;
+    self->is_process = modelview_read_process_ref(text, &self->process);
+    if (self->is_process)
+        self->ref =
+            mem_format("process:%llu", (unsigned long long) self->process);
+    else if (modelview_read_ref(text, &self->cell, &self->output))
+        self->ref = mem_format("out:%lld.%zu", self->cell, self->output);
+    return self->ref != NULL;
+}
 
-    if (!modelview_read_ref(ref, &self->cell, &self->output))
-        return usage_error(arguments, MODELVIEW_NO_REF, ref);
-    status = recordings_find(options, arguments_operand(arguments, 0),
-                             &self->session);
-    if (status != GATEWAY_EXIT_OK)
-        return status;
-    place.folder = self->session.journal;
-    place.key = self->session.key;
-    r = cell_outcome_find(&place, self->cell, &fault);
+/* Reads what the program has written. Prints what is wrong. */
+static gateway_exit_t find_process(found_t *self)
+{
+    process_transcript_place_t place = {.folder = self->session.journal,
+                                        .key = self->session.key,
+                                        .process = self->process};
+    fault_t fault = {0};
+
+    if (process_transcript_read(&place, &self->transcript, &fault) < 0)
+        return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
+    return GATEWAY_EXIT_OK;
+}
+
+/* Reads the cell of the reference. Prints what is wrong. */
+static gateway_exit_t find_cell(found_t *self)
+{
+    cell_outcome_place_t place = {.folder = self->session.journal,
+                                  .key = self->session.key};
+    fault_t fault = {0};
+    int r = cell_outcome_find(&place, self->cell, &fault);
+
     if (r == 0)
         r = cell_outcome_read(&place, false, &self->outcome);
     if (r < 0 && r != -ENOENT)
@@ -55,6 +77,22 @@ static gateway_exit_t find_output(const options_t *options,
         return complain(GATEWAY_EXIT_FAILED, MODELVIEW_NO_CELL, self->cell);
     cell_outcome_add_pages(self->outcome.outputs, self->outcome.reply);
     return GATEWAY_EXIT_OK;
+}
+
+/* Reads what the reference names. Prints what is wrong. */
+static gateway_exit_t find_output(const options_t *options,
+                                  const arguments_t *arguments, found_t *self)
+{
+    const char *ref = arguments_operand(arguments, 1);
+    gateway_exit_t status;
+
+    if (!read_ref(ref, self))
+        return usage_error(arguments, MODELVIEW_NO_REF, ref);
+    status = recordings_find(options, arguments_operand(arguments, 0),
+                             &self->session);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    return self->is_process ? find_process(self) : find_cell(self);
 }
 
 /* Writes to the file of --output, or to standard output. */
@@ -142,15 +180,43 @@ static gateway_exit_t show_text(const arguments_t *arguments,
 
     if (arguments_has(arguments, "json")) {
         json_auto_t *document = json_pack(
-            "{s:s,s:o,s:o}", "session", found->session.id, "ref",
-            json_sprintf("out:%lld.%zu", found->cell, found->output), "text",
-            json_stringn((const char *) text->data, text->size));
+            "{s:s,s:s,s:o}", "session", found->session.id, "ref", found->ref,
+            "text", json_stringn((const char *) text->data, text->size));
         json_print(document);
         return GATEWAY_EXIT_OK;
     }
     buffer_append(&line, text->data, text->size);
     buffer_text(&line, "\n");
     return write_out(arguments, line.data, line.size);
+}
+
+/* Reads lines of what the program has written. The bytes that are gone come
+ * first, unless the pattern is wrong. */
+static int read_process(const found_t *found, const modelview_range_t *range,
+                        buffer_t *text)
+{
+    const buffer_t *all = &found->transcript.text;
+    json_auto_t *masked =
+        json_stringn(all->size ? (const char *) all->data : "", all->size);
+    cleanup_buffer buffer_t lines = BUFFER_EMPTY;
+    bytes_t shown;
+    int r;
+
+    redact_json(found->session.mask, &masked);
+    shown = (bytes_t){json_string_value(masked), json_string_length(masked)};
+    r = modelview_read_text(shown, found->ref, range, &lines);
+    if (r == 0)
+        process_transcript_write_gone(&found->transcript, text);
+    buffer_append(text, lines.data, lines.size);
+    return r;
+}
+
+static int read_cell(found_t *found, const modelview_range_t *range,
+                     buffer_t *text)
+{
+    redact_json(found->session.mask, &found->outcome.outputs);
+    return modelview_read_output(found->outcome.outputs, found->cell,
+                                 found->output, range, text);
 }
 
 static gateway_exit_t read_text(const arguments_t *arguments, found_t *found)
@@ -162,9 +228,8 @@ static gateway_exit_t read_text(const arguments_t *arguments, found_t *found)
 
     if (status != GATEWAY_EXIT_OK)
         return status;
-    redact_json(found->session.mask, &found->outcome.outputs);
-    r = modelview_read_output(found->outcome.outputs, found->cell,
-                              found->output, &range, &text);
+    r = found->is_process ? read_process(found, &range, &text)
+                          : read_cell(found, &range, &text);
     if (r < 0)
         return complain(r == -EINVAL ? GATEWAY_EXIT_USAGE : GATEWAY_EXIT_FAILED,
                         "%.*s", (int) text.size, (const char *) text.data);
@@ -183,8 +248,9 @@ static int output(const arguments_t *arguments)
     status = find_output(options, arguments, &found);
     if (status != GATEWAY_EXIT_OK)
         return status;
-    if (modelview_image(found.outcome.outputs, found.cell, found.output,
-                        &image))
+    if (!found.is_process
+        && modelview_image(found.outcome.outputs, found.cell, found.output,
+                           &image))
         return show_image(arguments, &found, &image);
     return read_text(arguments, &found);
 }
@@ -203,10 +269,11 @@ const command_t output_commands[] = {
     {
         .name = "output",
         .operands = "ID REF",
-        .help = "read more of an output that exec --for-model has cut",
-        .more = "REF is the reference in the view, as out:7.2: the second "
-                "output of cell 7.\nAlso of a session that is gone. No gateway "
-                "has to run.",
+        .help = "read an output of a cell, or of a program beside the kernel",
+        .more = "REF is out:7.2, the second output of cell 7, as exec "
+                "--for-model names it;\nor process:3, what the program with "
+                "the number 3 has written (hearth ps): at most\nits first "
+                "MiB. Also of a session that is gone. No gateway has to run.",
         .flags = flags,
         .run = output,
     },

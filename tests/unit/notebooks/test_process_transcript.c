@@ -128,9 +128,36 @@ static void one_without_records_is_missing(void **state)
     process_transcript_t none;
     fault_t fault;
 
-    start(journal, 1);
-    assert_int_equal(read_it(folder, 2, &none, &fault), -ENOENT);
+    recorded_append(journal, JOURNAL_STATE, 0, "process_x", "{}");
+    assert_int_equal(read_it(folder, 0, &none, &fault), -ENOENT);
+    assert_string_equal(fault.text,
+                        "the session has no process 0, or its output is no "
+                        "longer kept; there is none");
+    start(journal, 2);
+    assert_int_equal(read_it(folder, 3, &none, &fault), -ENOENT);
     assert_int_equal(none.text.size, 0);
+    assert_int_equal(none.highest, 0);
+    assert_string_equal(fault.text,
+                        "the session has no process 3, or its output is no "
+                        "longer kept; there is process:2");
+}
+
+/* The sentence names all that there is. */
+static void others_are_named_by_the_first_and_last(void **state)
+{
+    const char *folder = *state;
+    cleanup_journal journal_t *journal = recordings_open(folder);
+    process_transcript_t none;
+    fault_t fault;
+
+    start(journal, 3);
+    start(journal, 2);
+    start(journal, 5);
+    end(journal, 3, 0, 0);
+    assert_int_equal(read_it(folder, 4000, &none, &fault), -ENOENT);
+    assert_string_equal(fault.text,
+                        "the session has no process 4000, or its output is no "
+                        "longer kept; there is process:2 to process:5");
 }
 
 static void is_read_from_a_mark(void **state)
@@ -191,6 +218,7 @@ int main(void)
         TEST(says_what_is_gone),
         TEST(one_that_runs_may_have_written_more),
         TEST(one_without_records_is_missing),
+        TEST(others_are_named_by_the_first_and_last),
         TEST(is_read_from_a_mark),
         TEST(is_read_to_its_last_record),
     };
