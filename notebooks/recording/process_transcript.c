@@ -103,24 +103,29 @@ static int read_from(const process_transcript_place_t *place,
     return r < 0 ? r : 0;
 }
 
-/* Sets the sentence that the program has no record, and which ones have. */
+void process_transcript_write_missing(uint64_t number, uint64_t lowest,
+                                      uint64_t highest, buffer_t *out)
+{
+    buffer_format(out,
+                  "the session has no process %llu, or its output is no longer "
+                  "kept; there is ",
+                  (unsigned long long) number);
+    if (!highest)
+        buffer_text(out, "none");
+    else
+        buffer_format(out, "process:%llu", (unsigned long long) lowest);
+    if (highest > lowest)
+        buffer_format(out, " to process:%llu", (unsigned long long) highest);
+}
+
 static int set_missing(const process_transcript_t *self, uint64_t number,
                        fault_t *fault)
 {
-    cleanup_buffer buffer_t there = BUFFER_EMPTY;
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
 
-    if (!self->highest)
-        buffer_text(&there, "there is none");
-    else
-        buffer_format(&there, "there is process:%llu",
-                      (unsigned long long) self->lowest);
-    if (self->highest > self->lowest)
-        buffer_format(&there, " to process:%llu",
-                      (unsigned long long) self->highest);
-    return fault_set(fault, ENOENT,
-                     "the session has no process %llu, or its output is no "
-                     "longer kept; %s",
-                     (unsigned long long) number, (const char *) there.data);
+    process_transcript_write_missing(number, self->lowest, self->highest,
+                                     &text);
+    return fault_set(fault, ENOENT, "%s", (const char *) text.data);
 }
 
 int process_transcript_read(const process_transcript_place_t *place,
@@ -162,5 +167,6 @@ void process_transcript_write_gone(const process_transcript_t *self,
     else
         buffer_text(out, "later ones are");
     buffer_text(out, " not in the journal; its recent output has the last 64 "
-                     "KiB (over MCP: session with action output)\n");
+                     "KiB (HTTP: processes/N/output; MCP: session with action "
+                     "output)\n");
 }

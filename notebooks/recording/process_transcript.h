@@ -44,6 +44,10 @@ typedef struct {
 int process_transcript_read(const process_transcript_place_t *place,
                             process_transcript_t *ret_transcript,
                             fault_t *fault);
+/* Appends the sentence that a program has no record, and the lowest and highest
+ * numbers that have some; 0: there is none. */
+void process_transcript_write_missing(uint64_t number, uint64_t lowest,
+                                      uint64_t highest, buffer_t *out);
 /* Appends a line about the bytes that are gone, with its newline; nothing if
  * all are there. */
 void process_transcript_write_gone(const process_transcript_t *self,

@@ -163,6 +163,17 @@ static int find(const http_t *http, const executions_t *runs, const char *ref,
     return r;
 }
 
+/* Appends that there is no such program, and which ones are remembered. */
+static void write_missing(const executions_t *runs, uint64_t number,
+                          buffer_t *out)
+{
+    const executions_process_t *all = runs->processes;
+    size_t count = runs->process_count;
+
+    process_transcript_write_missing(number, count ? all[0].number : 0,
+                                     count ? all[count - 1].number : 0, out);
+}
+
 /* Appends a part of what a program beside the kernel has written. */
 static int read_process(const http_t *http, const executions_t *runs,
                         uint64_t number, const modelview_range_t *range,
@@ -174,6 +185,7 @@ static int read_process(const http_t *http, const executions_t *runs,
         .folder = runs->folder, .key = http->journal_key, .process = number};
     cleanup_free char *ref =
         mem_format("process:%llu", (unsigned long long) number);
+    cleanup_buffer buffer_t lines = BUFFER_EMPTY;
     fault_t fault;
     int r = -ENOENT;
 
@@ -184,14 +196,14 @@ static int read_process(const http_t *http, const executions_t *runs,
     if (executions_may_have_process(runs, number))
         r = process_transcript_read(&place, &transcript, &fault);
     if (r < 0) {
-        buffer_format(out,
-                      "the session has no process %llu, or its output is no "
-                      "longer kept",
-                      (unsigned long long) number);
+        write_missing(runs, number, out);
         return -ENOENT;
     }
-    process_transcript_write_gone(&transcript, out);
-    return modelview_read_text(buffer_bytes(&transcript.text), ref, range, out);
+    r = modelview_read_text(buffer_bytes(&transcript.text), ref, range, &lines);
+    if (r == 0)
+        process_transcript_write_gone(&transcript, out);
+    buffer_append(out, lines.data, lines.size);
+    return r;
 }
 
 int execution_view_read(const http_t *http, const executions_t *runs,

@@ -291,11 +291,19 @@ def test_what_is_gone_is_counted(rpc: Rpc, session: str) -> None:
     gone, head, line = shown.splitlines()
     assert gone == (
         "these are the first 1048576 bytes that it wrote; 307200 more are "
-        "not in the journal; its recent output has the last 64 KiB (over MCP: "
-        "session with action output)"
+        "not in the journal; its recent output has the last 64 KiB (HTTP: "
+        "processes/N/output; MCP: session with action output)"
     )
     assert head.endswith("lines 131,072 to 131,072 of 131,072")
     assert line == "1234567"
+    wrong = rpc.call(
+        "read_output",
+        session=session,
+        ref=f"process:{number_of(done)}",
+        grep="(",
+    )
+    assert wrong["isError"]
+    assert text_of(wrong).startswith("grep is not a regular expression")
 
 
 def test_output_is_read_while_it_runs(rpc: Rpc, session: str) -> None:

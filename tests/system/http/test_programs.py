@@ -131,6 +131,23 @@ def test_input_comes_once_under_its_key(kernel: Kernel) -> None:
     assert lines.body.decode() == f"{name} lines 1 to 1 of 1\nab"
 
 
+def test_a_number_without_output_is_answered_with_those_that_have_some(
+    kernel: Kernel,
+) -> None:
+    newest = start(kernel, "true").json["process"]["process"]
+    assert newest >= 1
+    where = "" if newest == 1 else f" to process:{newest}"
+    for number in (newest + 1, 0):
+        missing = kernel.web.get(
+            f"/hearth/sessions/{kernel.id}/outputs/process:{number}"
+        )
+        assert missing.status == 404
+        assert missing.json["message"] == (
+            f"the session has no process {number}, or its output is no longer "
+            f"kept; there is process:1{where}"
+        )
+
+
 def test_input_that_nothing_reads_is_refused(kernel: Kernel) -> None:
     """The keeper would drop it in silence."""
     number = start(kernel, "sleep", "600", wait=False).json["process"]

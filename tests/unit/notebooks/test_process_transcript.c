@@ -105,8 +105,8 @@ static void says_what_is_gone(void **state)
     assert_string_equal(
         said, "4 bytes were removed for the bound of the journal\n"
               "these are the first 12 bytes that it wrote; 108 more are not "
-              "in the journal; its recent output has the last 64 KiB (over "
-              "MCP: session with action output)\n");
+              "in the journal; its recent output has the last 64 KiB (HTTP: "
+              "processes/N/output; MCP: session with action output)\n");
 }
 
 static void one_that_runs_may_have_written_more(void **state)
