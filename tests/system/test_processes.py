@@ -96,6 +96,8 @@ def test_what_cannot_be_started(session: Session) -> None:
     assert run(session, "--", "x" * 100_000).returncode == 1
     assert run(session, "-e", "=x", "--", "true").returncode == 2
     assert [p["state"] for p in listed(session)] == ["ended", "ended"]
+    rows = session.gateway.run("ps", session.id).stdout.splitlines()[1:]
+    assert [row[9:21] for row in rows] == ["not started "] * 2
 
 
 def test_words_that_are_no_text(session: Session) -> None:

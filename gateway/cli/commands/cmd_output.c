@@ -271,8 +271,8 @@ const command_t output_commands[] = {
         .operands = "ID REF",
         .help = "read an output of a cell, or of a program beside the kernel",
         .more = "REF is out:7.2, the second output of cell 7, as exec "
-                "--for-model names it;\nor process:3, what the program with "
-                "the number 3 has written (hearth ps): at most\nits first "
+                "--for-model names it; or\nprocess:3, what the program with "
+                "the number 3 (hearth ps) has written: at most\nits first "
                 "MiB. Also of a session that is gone. No gateway has to run.",
         .flags = flags,
         .run = output,

@@ -36,6 +36,8 @@ static const char *outcome(const json_t *process, char ret_text[32])
         return member_text(process, "state");
     if (strcmp(cause, "memory") == 0)
         snprintf(ret_text, 32, "%s", cause);
+    else if (json_object_get(process, "errno"))
+        snprintf(ret_text, 32, "not started");
     else if (code)
         snprintf(ret_text, 32, "exit %d", (int) json_integer_value(code));
     else if (strcmp(cause, "timeout") == 0 || !number)
@@ -124,7 +126,10 @@ const command_t process_commands[] = {
         .name = "ps",
         .operands = "ID",
         .help = "list the programs beside a session's kernel",
-        .more = "Those that have ended stay for a while.",
+        .more =
+            "The last 64 that have ended are listed, too. hearth output ID\n"
+            "process:3 reads what the program with the number 3 has "
+            "written.",
         .flags = list_flags,
         .run = list,
     },
@@ -132,7 +137,8 @@ const command_t process_commands[] = {
         .name = "kill",
         .operands = "ID PROCESS",
         .help = "end a program beside a session's kernel",
-        .more = "SIGTERM, and SIGKILL after 5 s, for all that it has started.",
+        .more = "PROCESS is its number, which hearth ps lists. SIGTERM, and\n"
+                "SIGKILL after 5 s, for all that it has started.",
         .flags = end_flags,
         .run = end,
     },

@@ -131,7 +131,8 @@ const command_t run_commands[] = {
         .more = "It has the kernel's sandbox and limits, also while a cell\n"
                 "runs. Exit status: that of the program; 128 + N if signal N\n"
                 "ended it, 124 the time limit, 126 or 127 if it could not be\n"
-                "started. Ctrl-C is passed on; the third one leaves.",
+                "started. Ctrl-C is passed on; the third one leaves. hearth\n"
+                "output ID process:NUMBER reads what it has written.",
         .flags = flags,
         .rest = "PROGRAM",
         .run = run,
