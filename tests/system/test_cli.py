@@ -153,6 +153,25 @@ def test_help_says_what_each_option_does(gateway: Gateway) -> None:
             "ID is missing\nusage: hearth session show [OPTION]... ID",
         ),
         (("kernel",), "-f FILE is missing"),
+        (
+            ("run", "x", "ls"),
+            "unexpected 'ls'; PROGRAM begins after --\n"
+            "usage: hearth run [OPTION]... ID -- PROGRAM...",
+        ),
+        (
+            ("run", "x"),
+            "the program is missing: hearth run ID -- PROGRAM\n"
+            "usage: hearth run [OPTION]... ID -- PROGRAM...",
+        ),
+        (
+            ("lab", "x", "y"),
+            "unexpected 'y'; JUPYTER_OPTION begins after --\n"
+            "usage: hearth lab [OPTION]... [ID] [-- JUPYTER_OPTION...]",
+        ),
+        (
+            ("ps", "x", "y"),
+            "unexpected 'y'\nusage: hearth ps [OPTION]... ID",
+        ),
     ],
 )
 def test_a_missing_argument_is_named(

@@ -377,6 +377,7 @@ const command_t lab_commands[] = {
         .name = "lab",
         .operands = "[ID]",
         .rest = "JUPYTER_OPTION",
+        .is_rest_optional = true,
         .help = "open JupyterLab on a session or on all sessions",
         .more = "The session's recorded notebook is connected to its live "
                 "kernel.\nThe session continues after JupyterLab ends.",

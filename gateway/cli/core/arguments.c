@@ -85,6 +85,16 @@ const char *arguments_rest(const arguments_t *self, size_t index)
     return index < self->rest_count ? self->rest[index] : NULL;
 }
 
+void usage_print(const command_t *command, FILE *file)
+{
+    fprintf(file, "usage: hearth %s [OPTION]...%s%s", command->name,
+            *command->operands ? " " : "", command->operands);
+    if (command->rest)
+        fprintf(file, command->is_rest_optional ? " [-- %s...]" : " -- %s...",
+                command->rest);
+    fputs("\n", file);
+}
+
 int usage_error(const arguments_t *self, const char *format, ...)
 {
     va_list list;
@@ -93,11 +103,9 @@ int usage_error(const arguments_t *self, const char *format, ...)
     va_start(list, format);
     vfprintf(stderr, format, list);
     va_end(list);
-    fprintf(stderr,
-            "\nusage: hearth %s [OPTION]...%s%s\n"
-            "Try 'hearth %s --help'.\n",
-            self->command->name, *self->command->operands ? " " : "",
-            self->command->operands, self->command->name);
+    fputs("\n", stderr);
+    usage_print(self->command, stderr);
+    fprintf(stderr, "Try 'hearth %s --help'.\n", self->command->name);
     return GATEWAY_EXIT_USAGE;
 }
 
@@ -280,7 +288,10 @@ static bool check_operands(const arguments_t *self)
         }
     }
     if (self->operand_count > count && !is_many) {
-        usage_error(self, "unexpected '%s'", self->operands[count]);
+        usage_error(self,
+                    command->rest ? "unexpected '%s'; %s begins after --"
+                                  : "unexpected '%s'",
+                    self->operands[count], command->rest);
         return false;
     }
     return true;

@@ -22,6 +22,9 @@ const flag_t *find_flag(const command_t *command, const char *name, size_t size,
 
 bool is_help(const char *word);
 
+/* Prints "usage: hearth exec [OPTION]... ID" in a line. */
+void usage_print(const command_t *command, FILE *file);
+
 /* Reads the words and runs the command, or says what is wrong with them. */
 int arguments_run(const command_t *command, int count, char **words);
 

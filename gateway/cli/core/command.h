@@ -43,6 +43,7 @@ typedef struct {
     /* The name of the words after "--", "JUPYTER_OPTION", which are for another
      * program; NULL: they are operands like the others. */
     const char *rest;
+    bool is_rest_optional; /* there may be no such words */
     /* Unknown words are skipped, as ipykernel does it, and named on standard
      * error. */
     bool passes_over;

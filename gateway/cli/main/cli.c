@@ -33,11 +33,8 @@ static void print_command_help(const command_t *command)
 {
     static const flag_t help = {"help", 'h', NULL, "print this help"};
 
-    printf("usage: hearth %s [OPTION]...%s%s", command->name,
-           *command->operands ? " " : "", command->operands);
-    if (command->rest)
-        printf(" [-- %s...]", command->rest);
-    printf("\n\n%s\n", command->help);
+    usage_print(command, stdout);
+    printf("\n%s\n", command->help);
     if (command->more)
         printf("\n%s\n", command->more);
     puts("\noptions:");
