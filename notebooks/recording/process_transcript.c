@@ -108,14 +108,18 @@ void process_transcript_write_missing(uint64_t number, uint64_t lowest,
 {
     buffer_format(out,
                   "the session has no process %llu, or its output is no longer "
-                  "kept; there is ",
+                  "kept; ",
                   (unsigned long long) number);
+    /* Numbers between them may be missing, too. */
     if (!highest)
-        buffer_text(out, "none");
+        buffer_text(out, "there is none");
+    else if (highest == lowest)
+        buffer_format(out, "the only one is process:%llu",
+                      (unsigned long long) lowest);
     else
-        buffer_format(out, "process:%llu", (unsigned long long) lowest);
-    if (highest > lowest)
-        buffer_format(out, " to process:%llu", (unsigned long long) highest);
+        buffer_format(out, "the first is process:%llu, the last process:%llu",
+                      (unsigned long long) lowest,
+                      (unsigned long long) highest);
 }
 
 static int set_missing(const process_transcript_t *self, uint64_t number,

@@ -223,7 +223,7 @@ def test_a_program_beside_the_kernel(session: Session, tmp_path: Path) -> None:
         missing = read(session, f"process:{number}", status=1)
         assert missing == (
             f"hearth: the session has no process {number}, or its output is "
-            "no longer kept; there is process:1 to process:2\n"
+            "no longer kept; the first is process:1, the last process:2\n"
         )
 
 
@@ -262,4 +262,4 @@ def test_a_program_while_it_runs_and_when_its_session_is_gone(
     assert done.stdout == shown, done.stderr
     other = gateway.run("output", session.id, "process:9", env=env)
     assert other.returncode == 1
-    assert other.stderr.endswith(f"; there is {ref}\n")
+    assert other.stderr.endswith(f"; the only one is {ref}\n")

@@ -136,7 +136,11 @@ def test_a_number_without_output_is_answered_with_those_that_have_some(
 ) -> None:
     newest = start(kernel, "true").json["process"]["process"]
     assert newest >= 1
-    where = "" if newest == 1 else f" to process:{newest}"
+    there = (
+        "the only one is process:1"
+        if newest == 1
+        else f"the first is process:1, the last process:{newest}"
+    )
     for number in (newest + 1, 0):
         missing = kernel.web.get(
             f"/hearth/sessions/{kernel.id}/outputs/process:{number}"
@@ -144,7 +148,7 @@ def test_a_number_without_output_is_answered_with_those_that_have_some(
         assert missing.status == 404
         assert missing.json["message"] == (
             f"the session has no process {number}, or its output is no longer "
-            f"kept; there is process:1{where}"
+            f"kept; {there}"
         )
 
 
