@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import select
 import signal
 import socket
+from pathlib import Path
 
 import pytest
 from hearth_downloads.core import proxy as module
@@ -30,6 +32,29 @@ def test_holds_what_it_needs_alone(proxies: Proxies) -> None:
     ]
     assert len(there) == 2
     assert all(one.startswith("socket:") for one in there)
+
+
+def test_closes_no_more_than_is_open(
+    monkeypatch: pytest.MonkeyPatch, proxies: Proxies, tmp_path: Path
+) -> None:
+    """The limit may be a billion, and Python 3.9 closes each number."""
+    closed = tmp_path / "closed"
+    closerange = os.closerange
+
+    def note(low: int, high: int) -> None:
+        with open(closed, "a") as file:
+            file.write(f"{high}\n")
+        closerange(low, min(high, 1 << 16))
+
+    held = fcntl.fcntl(0, fcntl.F_DUPFD, 200)
+    monkeypatch.setattr(os, "closerange", note)
+    monkeypatch.setattr(os, "sysconf", lambda _: 1 << 30)
+    running = proxies(Rules("http", "127.0.0.1", 1))
+    os.close(held)
+    running.ask("GET http://other.example/ HTTP/1.1")
+    assert 200 < max(map(int, closed.read_text().split())) < 1 << 16
+    there = os.listdir(f"/proc/{running.proxy.pid}/fd")
+    assert len([name for name in there if int(name) > 2]) == 2
 
 
 def test_one_that_was_killed_reports_nothing_more(proxies: Proxies) -> None:

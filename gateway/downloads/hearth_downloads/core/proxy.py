@@ -115,9 +115,7 @@ class Proxy:
 
 def _be_proxy(service: _Service, uid: int, gid: int) -> NoReturn:
     try:
-        kept = service.control.fileno()
-        os.closerange(3, kept)
-        os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+        _close_all_but(service.control.fileno())
         if os.geteuid() == 0:
             os.setgroups([])
             os.setresgid(gid, gid, gid)
@@ -125,6 +123,17 @@ def _be_proxy(service: _Service, uid: int, gid: int) -> NoReturn:
         service.run()
     finally:
         os._exit(0)
+
+
+def _close_all_but(kept: int) -> None:
+    """Close all descriptors from 3 on but one.
+
+    Python closes each number of a range before 3.10, and the limit may be a
+    billion of them: so only up to the highest that is open.
+    """
+    highest = max(map(int, os.listdir("/proc/self/fd")))
+    os.closerange(3, kept)
+    os.closerange(kept + 1, highest + 1)
 
 
 class _Service:
