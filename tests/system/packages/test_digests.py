@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Iterator
 
@@ -120,6 +121,31 @@ def test_a_note_of_another_form_is_none(seen: Seen, text: str) -> None:
     assert note.read_text() == whole
 
 
+def test_a_wheel_without_a_note_hides_no_change(
+    used: Folder, index: FakeIndex
+) -> None:
+    """Else its list could claim the file of another wheel."""
+    index.add("c", "1", {"c/x.py": "X = 1"})
+    used.do("add", "c", token=TWO)
+    for note in (used.path / "work" / DIGESTS).iterdir():
+        if "c/x.py" in note.read_text():
+            note.unlink()
+    claim = "echo b/x.py,, | tee -a ../*/c-1.dist-info/RECORD"
+    change(used, f"{IN_PLACE}; {claim}")
+    used.do("add", "b", "c", token=THREE)
+    assert used.read("b/x.py", token=THREE) == "X = 1"
+    assert index.downloads("b") == 2
+
+
+def test_wheels_may_have_one_file(used: Folder, index: FakeIndex) -> None:
+    """They are fetched again, once."""
+    index.add("c", "1", {"b/x.py": "X = 3"})
+    for token in (TWO, THREE):
+        used.do("add", "b", "c", token=token)
+        assert used.read("b/x.py", token=token) in ("X = 1", "X = 3")
+        assert index.downloads("b") <= 2
+
+
 # --- what is compared ---
 
 
@@ -142,14 +168,18 @@ class Seen:
             (self.top / path).parent.mkdir(parents=True, exist_ok=True)
             (self.top / path).write_text(text)
 
-    def find(self, *names: str, sha256: str = "") -> list[str]:
+    def find(
+        self, *names: str, sha256: str = "", is_fresh: bool = False
+    ) -> list[str]:
         """Compare the packages, and note those that are new."""
         folder = open_folder(str(self.top))
         packages = [
             Package(name, "1", True, (), sha256 or name * 64) for name in names
         ]
         try:
-            found = self.digests.find_changed(folder, packages, lambda: None)
+            found = self.digests.find_changed(
+                folder, packages, lambda: None, is_fresh
+            )
         finally:
             os.close(folder)
         if not found:
@@ -215,7 +245,8 @@ def test_a_file_on_no_list_may_be_another_wheels(seen: Seen) -> None:
     assert seen.find("a") == []
     seen.put("b", {"space/b.py": "1"})
     (seen.top / "space/data.txt").write_text("1")
-    assert seen.find("a", "b") == []
+    assert seen.find("a", "b") == ["a"]
+    assert seen.find("a", "b", is_fresh=True) == []
     assert seen.notes() == ["a", "b"]
     assert seen.find("a", "b") == []
     (seen.top / "space/data.txt").write_text("2")
@@ -264,7 +295,7 @@ def test_a_file_of_two_wheels_is_not_compared(
     if not together:
         assert seen.find("a") == []
     seen.put("b", {"b/x.py": "1", "tests/x.py": "b"})
-    assert seen.find("a", "b") == []
+    assert seen.find("a", "b", is_fresh=True) == []
     (seen.top / "tests/x.py").write_text("c")
     assert seen.find("a", "b") == []
     (seen.top / "a/x.py").write_text("2")
@@ -281,7 +312,43 @@ def test_a_list_of_another_wheel_hides_no_change(
     assert seen.find("a", "b") == []
     seen.put("b", {"b.py": "1"}, listed)
     (seen.top / "a/x.py").write_text("2")
-    assert seen.find("a", "b") == (["b"] if listed else ["a"])
+    assert seen.find("a", "b") == (["a", "b"] if listed else ["a"])
+
+
+@pytest.mark.parametrize("listed", ["a/x.py", "a/nothing.py"])
+def test_the_list_of_a_new_wheel_hides_no_change(
+    seen: Seen, listed: str
+) -> None:
+    """If all has just been fetched it may be the list that the wheel has."""
+    seen.put("a", {"a/x.py": "1"})
+    assert seen.find("a") == []
+    seen.put("b", {"b.py": "1"}, listed)
+    path = "a/x.py" if listed == "a/x.py" else "a/z.so"
+    (seen.top / path).write_text("2")
+    assert seen.find("a", "b") == ["a"]
+    assert seen.find("a", "b", is_fresh=True) == []
+
+
+def test_a_new_wheel_may_bring_the_same_file(seen: Seen) -> None:
+    seen.put("a", {"a/x.py": "1", "tests/x.py": ""})
+    assert seen.find("a") == []
+    seen.put("b", {"b/x.py": "1", "tests/x.py": ""})
+    assert seen.find("a", "b") == []
+
+
+def test_a_file_of_two_wheels_is_that_of_one(seen: Seen) -> None:
+    """Each has a note of its own file."""
+    seen.put("a", {"tests/x.py": "a"})
+    assert seen.find("a") == []
+    shutil.rmtree(seen.top)
+    seen.put("b", {"tests/x.py": "b"})
+    assert seen.find("b") == []
+    seen.put("a", {"tests/x.py": "a"})
+    assert seen.find("a", "b") == []
+    seen.put("b", {"tests/x.py": "b"})
+    assert seen.find("a", "b") == []
+    (seen.top / "tests/x.py").write_text("c")
+    assert seen.find("a", "b", is_fresh=True) == ["a", "b"]
 
 
 def test_a_list_may_name_a_file_of_another_wheel(seen: Seen) -> None:
@@ -303,6 +370,34 @@ def test_a_wheel_with_many_odd_files_is_not_noted(
     seen.put("c", {"c.py": "1"})
     assert seen.find("a", "b", "c") == []
     assert seen.notes() == ["c"]
+
+
+def test_a_note_that_could_not_be_read_is_not_written(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen.put("a", {"a.py": "1"})
+    seen.put("b", {f"b/{number}.py": "1" for number in range(9)})
+    monkeypatch.setattr(digests, "BYTES_MAX", 400)
+    assert seen.find("a", "b") == []
+    assert seen.notes() == ["a"]
+    assert [one.name for one in (seen.work / DIGESTS).iterdir()] == ["a" * 64]
+
+
+def test_a_note_is_written_up_to_what_is_read(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen.put("a", {"a/\u00e9.py": "1"})
+    assert seen.find("a") == []
+    (note,) = (seen.work / DIGESTS).iterdir()
+    size = note.stat().st_size
+    for most, count in ((size, 1), (size - 1, 0)):
+        note.unlink()
+        monkeypatch.setattr(digests, "BYTES_MAX", most)
+        assert seen.find("a") == []
+        assert len(seen.notes()) == count
+        if count:
+            assert seen.find("a") == []
+            assert not seen.digests.new
 
 
 def test_a_wheel_that_is_not_known_is_not_noted(seen: Seen) -> None:

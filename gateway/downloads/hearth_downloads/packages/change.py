@@ -376,11 +376,13 @@ class _Change:
             )
         return replace(account, packages=packages, content=content)
 
-    def _find_changed(self, digests: Digests, account: Account) -> list[str]:
+    def _find_changed(
+        self, digests: Digests, account: Account, is_fresh: bool = False
+    ) -> list[str]:
         folder = open_folder(self.stage.new)
         try:
             return digests.find_changed(
-                folder, account.packages, self.gateway.check
+                folder, account.packages, self.gateway.check, is_fresh
             )
         finally:
             os.close(folder)
@@ -394,10 +396,13 @@ class _Change:
     ) -> Account:
         """Have uv fetch what was changed in its cache, and all else there."""
         if not self.job.offline:
-            self.gateway.progress("the cache was changed: fetching all again")
+            self.gateway.progress(
+                "files are not what they were: fetching all again"
+            )
             resolver.fetch_again()
             account = self._judge_staged(account, find_wheels)
-        changed = self._find_changed(digests, account)
+        is_fresh = not self.job.offline
+        changed = self._find_changed(digests, account, is_fresh)
         if not changed:
             return account
         advice = f"{self.job.setting('offline')} forbids to fetch them again"

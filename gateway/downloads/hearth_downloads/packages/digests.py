@@ -5,12 +5,13 @@
 uv fills a session's folder from its cache. A uv that was taken over can change
 a file there, and which entry is whose. So what a wheel brings is noted when it
 is first seen, and compared each time that it is seen again. That first uv is
-believed.
+believed in what it says of that wheel alone: a wheel without a note explains no
+change of another one's files unless both have just been fetched.
 
-Not compared is what uv itself writes beside a wheel's files, and a file that
-several wheels of a job have: it does not show which one has won. Which files a
-wheel lists is compared, or a change of one list would hide a change of another
-wheel's file.
+Not compared is what uv itself writes beside a wheel's files. A file that
+several wheels of a job have does not show which one has won: it has to be what
+one of them has brought before. Which files a wheel lists is compared, or a
+change of one list would hide a change of another wheel's file.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ from hearth_downloads.packages.generations import Package
 from hearth_downloads.packages.metadata import find_owner, read_record
 from hearth_downloads.packages.stage import DIGESTS
 
-# More files than this that several wheels have, or none: it is not noted.
+# A wheel of which several wheels have more files than this has no note, nor one
+# with more files that are on no list (docs/guide/packages.md).
 ODD_MAX = 1000
 SHARED_MAX = 100_000  # entries of all lists that are kept
-_BYTES_MAX = 64 << 20  # of a note
+BYTES_MAX = 64 << 20  # of a note; a wheel that would need more has none
 _PIECE = 1 << 20
 _SHA256 = re.compile("[0-9a-f]{64}")
 # Files of a wheel for PATH. uv writes scripts for entry points, and the first
@@ -61,21 +63,30 @@ class Wheel:
     files: Files = field(default_factory=dict)  # that it lists
     others: Files = field(default_factory=dict)  # beside them, of no wheel
 
-    def differs(self, noted: Wheel) -> bool:
-        """Return true if a file is another, or only one of them has it."""
-        return any(
-            noted.files.get(path, "") != self.files.get(path, "")
-            for path in noted.files.keys() | self.files.keys()
-            if None not in (noted.files.get(path, ""), self.files.get(path, ""))
-        ) or any(
-            digest is None and path not in noted.files
-            for path, digest in self.files.items()
-        )
+    def differs(self, noted: Wheel, explained: set[str]) -> bool:
+        """Return true if a file is another, or only one of them has it.
+
+        `explained` has the files of several wheels that may be as they are.
+        """
+        for path in noted.files.keys() | self.files.keys():
+            before, now = noted.files.get(path, ""), self.files.get(path, "")
+            if now is None:
+                if path not in noted.files or (
+                    before and path not in explained
+                ):
+                    return True
+            elif before is not None and before != now:
+                return True
+        return False
 
     def is_plain(self) -> bool:
         """Return true if few of its files are odd."""
         shared = sum(digest is None for digest in self.files.values())
         return max(shared, len(self.others)) <= ODD_MAX
+
+    def encode(self) -> str:
+        """Return its note, in ASCII."""
+        return json.dumps([self.files, self.others])
 
 
 class Digests:
@@ -90,32 +101,39 @@ class Digests:
         folder: int,
         packages: Iterable[Package],
         check: Callable[[], None],
+        is_fresh: bool = False,
     ) -> list[str]:
         """Return the packages whose files are not those of their notes.
 
         The folder has only what `judge` has permitted. `check` is called for
-        each folder in it and may raise.
+        each folder in it and may raise. `is_fresh`: all wheels were fetched for
+        this job, so those without a note may have changed files of the others.
         """
         there: dict[str, str] = {}
         _hash_all(folder, "", there, check)
         wheels = _find_wheels(folder, there)
-        differs: dict[str, bool] = {}
-        # Files on no list that some note has, or that a new wheel may bring.
-        expected: set[tuple[str, Optional[str]]] = set()
+        notes: dict[str, Wheel] = {}
         self.new = {}
         for one in packages:
-            if not _SHA256.fullmatch(one.sha256):
-                continue
             wheel = wheels.setdefault(one.name, Wheel())
-            noted = self._read(one.sha256)
-            if noted is None:
-                self.new[one.sha256] = noted = wheel
-            differs[one.name] = wheel.differs(noted)
+            is_known = bool(_SHA256.fullmatch(one.sha256))
+            noted = self._read(one.sha256) if is_known else None
+            if noted is not None:
+                notes[one.name] = noted
+            elif is_known:
+                self.new[one.sha256] = wheel
+            if noted is None and is_fresh:
+                notes[one.name] = wheel
+        explained = _explain(wheels, notes, there)
+        # Files on no list that a note has.
+        expected: set[tuple[str, Optional[str]]] = set()
+        for noted in notes.values():
             expected.update(noted.others.items())
         return [
             name
-            for name, differs_itself in differs.items()
-            if differs_itself or wheels[name].others.items() - expected
+            for name, noted in notes.items()
+            if wheels[name].differs(noted, explained)
+            or wheels[name].others.items() - expected
         ]
 
     def note(self) -> None:
@@ -128,13 +146,14 @@ class Digests:
         folder = open_folder(DIGESTS, self.work)
         try:
             for name, wheel in self.new.items():
-                if not wheel.is_plain():
+                text = wheel.encode() if wheel.is_plain() else ""
+                if not text or len(text) > BYTES_MAX:
                     continue
                 part = f"{name}.next"
                 remove(part, folder, self.work)
                 number = os.open(part, _NEW, 0o600, dir_fd=folder)
                 with open(number, "w") as file:
-                    json.dump([wheel.files, wheel.others], file)
+                    file.write(text)
                 os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
         finally:
             os.close(folder)
@@ -143,7 +162,7 @@ class Digests:
         """Return the note of a wheel; None if there is none."""
         folder = open_folder(DIGESTS, self.work)
         try:
-            found = json.loads(read_plain(name, folder, _BYTES_MAX) or b"")
+            found = json.loads(read_plain(name, folder, BYTES_MAX) or b"")
         except (ValueError, RecursionError):
             return None
         finally:
@@ -231,6 +250,21 @@ def _find_wheels(folder: int, there: dict[str, str]) -> dict[str, Wheel]:
             most = ODD_MAX + 1 - len(wheel.others)
             wheel.others.update(islice(others.get(module, {}).items(), most))
     return wheels
+
+
+def _explain(
+    wheels: dict[str, Wheel], notes: dict[str, Wheel], there: dict[str, str]
+) -> set[str]:
+    """Return the files of several wheels that are what one of them may bring.
+
+    A note that has none for it, as others had that file, permits any digest.
+    """
+    return {
+        path
+        for name, noted in notes.items()
+        for path, digest in wheels[name].files.items()
+        if digest is None and noted.files.get(path, "") in (None, there[path])
+    }
 
 
 def _module(path: str) -> str:
