@@ -22,6 +22,7 @@ from hearth_downloads.clone.tree import (
 )
 from hearth_downloads.core.faults import Failed
 from hearth_downloads.core.folders import (
+    NEW,
     Measure,
     Size,
     look_at,
@@ -62,12 +63,7 @@ class Space:
 
     def write(self, name: str, parent: int, content: bytes) -> None:
         """Write a file for git, which is not there yet."""
-        number = os.open(
-            name,
-            os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
-            0o644,
-            dir_fd=parent,
-        )
+        number = os.open(name, NEW, 0o644, dir_fd=parent)
         with open(number, "wb") as file:
             self.job.own(file.fileno())
             file.write(content)

@@ -14,7 +14,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Optional
 
+# Flags of open(2): none follows a link, and READ does not wait for a pipe.
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 DEPTH_MAX = 100
 _BLOCK = 512  # the unit of st_blocks
 _ALL = 0o700
@@ -38,7 +41,7 @@ def open_plain(name: str, parent: int) -> Optional[int]:
     try:
         number = os.open(
             name,
-            os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+            READ,
             dir_fd=parent,
         )
     except OSError:

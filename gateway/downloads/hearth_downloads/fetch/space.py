@@ -15,6 +15,7 @@ from typing import Optional
 
 from hearth_downloads.core.faults import Failed
 from hearth_downloads.core.folders import (
+    NEW,
     Measure,
     Size,
     look_at,
@@ -55,12 +56,7 @@ class Space:
 
     def create(self, name: str) -> int:
         """Make a file for the client; return a descriptor."""
-        number = os.open(
-            name,
-            os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
-            0o644,
-            dir_fd=self.space,
-        )
+        number = os.open(name, NEW, 0o644, dir_fd=self.space)
         self.job.own(number)
         return number
 
@@ -108,12 +104,7 @@ class Space:
 
 def write_new(name: str, folder: int, content: bytes) -> None:
     """Write a file that is not there yet."""
-    number = os.open(
-        name,
-        os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
-        0o600,
-        dir_fd=folder,
-    )
+    number = os.open(name, NEW, 0o600, dir_fd=folder)
     with open(number, "wb") as file:
         file.write(content)
 

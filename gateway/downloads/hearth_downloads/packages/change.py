@@ -419,9 +419,7 @@ class _Change:
         # Count what the profile had then, though it may have it no more.
         pins = parse(account.resolved)
         there = {pin.name for pin in pins}
-        folder = os.open(
-            path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-        )
+        folder = open_folder(path)
         try:
             find = functools.partial(
                 find_module, preinstalled=self.job.preinstalled

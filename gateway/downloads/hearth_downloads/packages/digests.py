@@ -25,7 +25,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Callable, Optional
 
-from hearth_downloads.core.folders import open_folder, read_plain, remove
+from hearth_downloads.core.folders import (
+    NEW,
+    READ,
+    open_folder,
+    read_plain,
+    remove,
+)
 from hearth_downloads.packages.generations import Package
 from hearth_downloads.packages.metadata import find_owner, read_record
 from hearth_downloads.packages.stage import DIGESTS
@@ -48,8 +54,6 @@ _WRITTEN = {
     "direct_url.json",
     "uv_cache.json",
 }
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 # Digests by the paths of files: None for a file that others have, too. One that
 # is listed and has no digest, as uv writes it or it was not there, has "".
@@ -151,7 +155,7 @@ class Digests:
                     continue
                 part = f"{name}.next"
                 remove(part, folder, self.work)
-                number = os.open(part, _NEW, 0o600, dir_fd=folder)
+                number = os.open(part, NEW, 0o600, dir_fd=folder)
                 with open(number, "w") as file:
                     file.write(text)
                 os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -196,7 +200,7 @@ def _hash_all(
 
 def _hash(name: str, folder: int, is_program: bool) -> str:
     """Return the digest; "" for a program that is a script."""
-    number = os.open(name, _READ, dir_fd=folder)
+    number = os.open(name, READ, dir_fd=folder)
     try:
         digest = hashlib.sha256()
         while piece := os.read(number, _PIECE):

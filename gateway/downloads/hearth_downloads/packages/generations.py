@@ -25,7 +25,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Optional
 
 from hearth_downloads.core.faults import Failed
-from hearth_downloads.core.folders import Content, Measure, open_folder
+from hearth_downloads.core.folders import (
+    NEW,
+    Content,
+    Measure,
+    open_folder,
+)
 
 ACCOUNT = "packages.json"
 NEXT = "packages.json.next"
@@ -34,7 +39,6 @@ CURRENT = "current"
 CURRENT_NEXT = "current.next"
 ACCOUNT_MAX = 16 << 20
 _TRIES = 20
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
@@ -196,11 +200,7 @@ class Generations:
 
     def _write(self, name: str, account: Account) -> None:
         text = json.dumps(asdict(account), indent=1)
-        number = os.open(
-            os.path.join(self.path, name),
-            os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
-            0o644,
-        )
+        number = os.open(os.path.join(self.path, name), NEW, 0o644)
         with open(number, "w") as file:
             file.write(text)
             file.flush()

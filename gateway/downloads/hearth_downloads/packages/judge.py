@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Callable, Optional
 
 from hearth_downloads.core.faults import Refused, clean
+from hearth_downloads.core.folders import open_folder
 from hearth_downloads.packages.growth import too_many_bytes, too_many_files
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.profile import OWN, Module
@@ -23,7 +24,6 @@ from hearth_downloads.packages.profile import OWN, Module
 # each rule that older packages may not meet. They are judged again (change.py).
 RULES = 3
 DEPTH_MAX = 64
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SPECIAL_BITS = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 _RUN_AT_START = ("sitecustomize", "usercustomize")
 # Finds a module by its name and the folders of its namespace package.
@@ -93,7 +93,7 @@ def _judge_inner(
     tally: Tally,
     check: Callable[[], None],
 ) -> None:
-    opened = os.open(name, _FOLDER, dir_fd=folder)
+    opened = open_folder(name, folder)
     try:
         _judge_folder(job, opened, f"{path}/", tally, check)
     finally:
@@ -201,7 +201,7 @@ def _judge_modules(
                 f"a package has a module {show(package + module)}, and the "
                 f"profile's Python has one of that name already{advice}"
             )
-        opened = os.open(name, _FOLDER, dir_fd=folder)
+        opened = open_folder(name, folder)
         try:
             _judge_modules(
                 job, opened, f"{package}{module}.", found.folders, find_module
@@ -224,7 +224,7 @@ def _name_module(name: str, mode: int) -> Optional[str]:
 def _is_namespace(folder: int, name: str) -> bool:
     """Return true for a folder without `__init__`."""
     try:
-        opened = os.open(name, _FOLDER, dir_fd=folder)
+        opened = open_folder(name, folder)
     except NotADirectoryError:
         return False
     try:

@@ -19,6 +19,7 @@ from typing import BinaryIO, Callable, NoReturn, Optional
 from hearth_kernel.packages.names import normalise
 
 from hearth_downloads.core.faults import Refused, clean
+from hearth_downloads.core.folders import READ
 from hearth_downloads.packages.judge import show
 from hearth_downloads.packages.profile import METADATA_MAX
 from hearth_downloads.packages.version import is_same
@@ -30,7 +31,6 @@ _TEXTS = ("METADATA", "PKG-INFO")
 _RECORD_MAX = 64 << 20  # bytes; it has one line a file
 _FIELDS = ("name", "version")
 _LINE_END = re.compile(r"\r\n|\r|\n")  # as email.parser has it
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def judge_metadata(
@@ -134,7 +134,7 @@ def find_owner(name: str) -> str:
 def _open_text(folder: int, path: str, most: int) -> Optional[BinaryIO]:
     """Return a file of metadata; None if it is not there."""
     try:
-        number = os.open(path, _READ, dir_fd=folder)
+        number = os.open(path, READ, dir_fd=folder)
     except (FileNotFoundError, NotADirectoryError):
         return None
     about = os.fstat(number)

@@ -16,6 +16,7 @@ from typing import Callable
 from hearth_kernel.packages.names import normalise
 
 from hearth_downloads.core.faults import Refused, clean
+from hearth_downloads.core.folders import READ
 from hearth_downloads.packages.generations import Package
 from hearth_downloads.packages.metadata import read_fields
 from hearth_downloads.packages.profile import METADATA_MAX
@@ -29,7 +30,6 @@ _NAME = re.compile(NAME, re.ASCII)
 _NEEDED = re.compile(
     rf"(?:^|[\r\n])requires-dist:[ \t]*({NAME})", re.ASCII | re.IGNORECASE
 )
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _read_all(folder: int, check: Callable[[], None]) -> dict[str, _Needs]:
         if name.lower().endswith(".dist-info"):
             check()
             try:
-                number = os.open(f"{name}/METADATA", _READ, dir_fd=folder)
+                number = os.open(f"{name}/METADATA", READ, dir_fd=folder)
             except OSError:
                 continue
             with open(number, "rb") as file:

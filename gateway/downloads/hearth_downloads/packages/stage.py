@@ -28,6 +28,8 @@ from typing import Optional
 
 from hearth_downloads.core.faults import Failed
 from hearth_downloads.core.folders import (
+    NEW,
+    READ,
     Content,
     Measure,
     Size,
@@ -319,12 +321,7 @@ class Stage:
 
     def write(self, name: str, content: bytes) -> str:
         """Write a file for uv; return its path as uv has it."""
-        number = os.open(
-            name,
-            os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
-            0o644,
-            dir_fd=self.folder,
-        )
+        number = os.open(name, NEW, 0o644, dir_fd=self.folder)
         with open(number, "wb") as file:
             file.write(content)
             self.job.own(number)
@@ -333,11 +330,7 @@ class Stage:
     def read(self, name: str) -> str:
         """Return the text of a file that uv has written."""
         try:
-            number = os.open(
-                name,
-                os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
-                dir_fd=self.folder,
-            )
+            number = os.open(name, READ, dir_fd=self.folder)
         except OSError as error:
             raise Failed(
                 f"uv has written no plain file {name}: {error.strerror}"

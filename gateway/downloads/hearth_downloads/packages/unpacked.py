@@ -16,7 +16,12 @@ import json
 import os
 from typing import Optional
 
-from hearth_downloads.core.folders import Content, read_plain, remove
+from hearth_downloads.core.folders import (
+    NEW,
+    Content,
+    read_plain,
+    remove,
+)
 
 UNPACKED = "unpacked.json"
 _NEXT = UNPACKED + ".next"
@@ -67,12 +72,7 @@ class Unpacked:
         if note == self.noted:
             return
         remove(_NEXT, self.work, self.work)
-        number = os.open(
-            _NEXT,
-            os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
-            0o600,
-            dir_fd=self.work,
-        )
+        number = os.open(_NEXT, NEW, 0o600, dir_fd=self.work)
         with open(number, "w") as file:
             json.dump(note, file)
         os.rename(_NEXT, UNPACKED, src_dir_fd=self.work, dst_dir_fd=self.work)

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from hearth_kernel.packages.names import normalise
 
 from hearth_downloads.core.faults import Invalid, clean
+from hearth_downloads.core.folders import READ
 from hearth_downloads.packages.generations import Account
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.requirement import is_name, is_version
@@ -126,9 +127,7 @@ def read_unpacked(folder: str) -> dict[str, frozenset[str]]:
 def _read(path: str) -> str:
     """Return a file of a wheel; "" if it is no plain file."""
     try:
-        number = os.open(
-            path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        )
+        number = os.open(path, READ)
         with open(number, "rb") as file:
             return file.read(WHEEL_MAX).decode("utf-8", "replace")
     except OSError:
