@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from hearth_downloads.core.faults import Failed
+from hearth_downloads.core.faults import Failed, Refused
+from hearth_downloads.packages import generations
 from hearth_downloads.packages.generations import Account, Generations, Package
 
 STEPS = 60  # more than a commit has
@@ -76,6 +78,36 @@ def seen(path: Path) -> tuple[str, str]:
     if (path / "current").exists():
         shown = (path / "current" / "x.py").read_text()
     return shown, found.versions().get("x", "")
+
+
+def change(
+    made: Generations, staged: str, before: Account, is_update: bool
+) -> None:
+    """Have an account that is larger than the one before."""
+    longer = replace(before, resolved="x==1")
+    if is_update:
+        made.update(longer)
+    else:
+        made.commit(staged, longer)
+
+
+@pytest.mark.parametrize("is_update", [False, True])
+def test_an_account_that_could_not_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_update: bool
+) -> None:
+    """An index may list any number of files, each with its hash."""
+    path = tmp_path / "session"
+    made = Generations(str(path))
+    first = made.commit(stage(tmp_path, "1"), account("1"))
+    size = (path / "packages.json").stat().st_size
+    monkeypatch.setattr(generations, "ACCOUNT_MAX", size)
+    staged = stage(tmp_path, "2")
+    with pytest.raises(Refused, match=f"the most is {size}"):
+        change(made, staged, first, is_update)
+    made.recover()
+    assert seen(path) == ("1", "1")
+    made.commit(stage(tmp_path, "2"), account("2"))
+    assert seen(path) == ("2", "2")
 
 
 def test_shows_one_generation_after_the_other(tmp_path: Path) -> None:

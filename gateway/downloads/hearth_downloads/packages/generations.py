@@ -24,7 +24,7 @@ import shutil
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Optional
 
-from hearth_downloads.core.faults import Failed
+from hearth_downloads.core.faults import Failed, Refused
 from hearth_downloads.core.folders import (
     NEW,
     Content,
@@ -200,6 +200,13 @@ class Generations:
 
     def _write(self, name: str, account: Account) -> None:
         text = json.dumps(asdict(account), indent=1)
+        if len(text) > ACCOUNT_MAX:
+            # It could not be read again, and no job could change it.
+            raise Refused(
+                "the account of the packages, with the hashes of all files of "
+                f"their versions, would have {len(text)} bytes, and the most "
+                f"is {ACCOUNT_MAX}: ask for fewer packages"
+            )
         number = os.open(os.path.join(self.path, name), NEW, 0o644)
         with open(number, "w") as file:
             file.write(text)
