@@ -91,6 +91,12 @@ def test_a_changed_wheel_is_not_used_offline(used: Folder) -> None:
     assert list(used.path.glob("work/uv/cache/archive-v0/*/b/x.py"))
 
 
+def test_all_notes_can_be_removed_offline(used: Folder) -> None:
+    shutil.rmtree(used.path / "work" / DIGESTS)
+    used.do("add", "b", token=TWO, offline=True)
+    assert used.read("b/x.py", token=TWO) == "X = 1"
+
+
 def test_a_note_that_is_not_right_can_be_removed(used: Folder) -> None:
     (note,) = (used.path / "work" / DIGESTS).iterdir()
     note.write_text(note.read_text().replace("b/x.py", "b/y.py"))
@@ -137,13 +143,29 @@ def test_a_wheel_without_a_note_hides_no_change(
     assert index.downloads("b") == 2
 
 
+@pytest.mark.parametrize("tag", ["py3-none-xyz", "py2-none-any"])
+def test_tags_hide_no_change(
+    folder: Folder, index: FakeIndex, tag: str
+) -> None:
+    """They say which wheel of several it is, and are in the cache, too."""
+    index.add("a", "1")
+    index.add("b", "1", {"b/x.py": "X = 1"})
+    index.add("b", "1", {"b/x.py": "X = 3"}, tag="py2-none-any")
+    folder.do("add", "b")
+    change(folder, f"{IN_PLACE}; sed -i s/py3-none-any/{tag}/ b-1*/WHEEL")
+    for token in (TWO, THREE):
+        folder.do("add", "b", token=token)
+        assert folder.read("b/x.py", token=token) == "X = 1"
+        assert index.downloads("b") == 2
+
+
 def test_wheels_may_have_one_file(used: Folder, index: FakeIndex) -> None:
-    """They are fetched again, once."""
+    """The list of one that has just been fetched is believed."""
     index.add("c", "1", {"b/x.py": "X = 3"})
     for token in (TWO, THREE):
         used.do("add", "b", "c", token=token)
         assert used.read("b/x.py", token=token) in ("X = 1", "X = 3")
-        assert index.downloads("b") <= 2
+        assert index.downloads("b") == 1
 
 
 # --- what is compared ---
@@ -169,22 +191,37 @@ class Seen:
             (self.top / path).write_text(text)
 
     def find(
-        self, *names: str, sha256: str = "", is_fresh: bool = False
+        self, *names: str, sha256: str = "", cached: str = ""
     ) -> list[str]:
-        """Compare the packages, and note those that are new."""
+        """Compare the packages, and note those that are new.
+
+        Those of `cached` have not come in this job.
+        """
         folder = open_folder(str(self.top))
         packages = [
             Package(name, "1", True, (), sha256 or name * 64) for name in names
         ]
         try:
             found = self.digests.find_changed(
-                folder, packages, lambda: None, is_fresh
+                folder,
+                packages,
+                lambda: None,
+                set(names) - set(cached),
+                {name: {name * 64} for name in names},
             )
         finally:
             os.close(folder)
         if not found:
             self.digests.note()
         return found
+
+    def compared(self) -> list[str]:
+        """Return the packages whose notes are not empty."""
+        texts = {one.name: one.read_text() for one in self.all()}
+        return sorted(name[0] for name in texts if texts[name] != "[]")
+
+    def all(self) -> list[Path]:
+        return list((self.work / DIGESTS).iterdir())
 
     def notes(self) -> list[str]:
         return sorted(one[0] for one in os.listdir(self.work / DIGESTS))
@@ -245,8 +282,7 @@ def test_a_file_on_no_list_may_be_another_wheels(seen: Seen) -> None:
     assert seen.find("a") == []
     seen.put("b", {"space/b.py": "1"})
     (seen.top / "space/data.txt").write_text("1")
-    assert seen.find("a", "b") == ["a"]
-    assert seen.find("a", "b", is_fresh=True) == []
+    assert seen.find("a", "b") == []
     assert seen.notes() == ["a", "b"]
     assert seen.find("a", "b") == []
     (seen.top / "space/data.txt").write_text("2")
@@ -262,7 +298,7 @@ def test_files_on_no_list_are_kept_in_bounds(
         (seen.top / f"space/{number}.txt").write_text("1")
     assert seen.find("a") == []
     assert len(seen.digests.new["a" * 64].others) == 3
-    assert seen.notes() == []
+    assert seen.compared() == []
 
 
 def test_what_uv_writes_is_not_compared(seen: Seen) -> None:
@@ -295,7 +331,7 @@ def test_a_file_of_two_wheels_is_not_compared(
     if not together:
         assert seen.find("a") == []
     seen.put("b", {"b/x.py": "1", "tests/x.py": "b"})
-    assert seen.find("a", "b", is_fresh=True) == []
+    assert seen.find("a", "b") == []
     (seen.top / "tests/x.py").write_text("c")
     assert seen.find("a", "b") == []
     (seen.top / "a/x.py").write_text("2")
@@ -319,14 +355,40 @@ def test_a_list_of_another_wheel_hides_no_change(
 def test_the_list_of_a_new_wheel_hides_no_change(
     seen: Seen, listed: str
 ) -> None:
-    """If all has just been fetched it may be the list that the wheel has."""
+    """If it has just been fetched it is the list that the wheel has."""
     seen.put("a", {"a/x.py": "1"})
     assert seen.find("a") == []
     seen.put("b", {"b.py": "1"}, listed)
     path = "a/x.py" if listed == "a/x.py" else "a/z.so"
     (seen.top / path).write_text("2")
-    assert seen.find("a", "b") == ["a"]
-    assert seen.find("a", "b", is_fresh=True) == []
+    assert seen.find("a", "b", cached="b") == ["b", "a"]
+    assert seen.find("a", "b") == []
+
+
+@pytest.mark.parametrize("hash_", ["", "b" * 64])
+def test_a_wheel_without_a_note_has_to_come(seen: Seen, hash_: str) -> None:
+    """Its hash may be unknown because it was changed."""
+    seen.put("a", {"a.py": "1"})
+    assert seen.find("a") == []
+    found = seen.find("a", sha256=hash_ or "unknown", cached="a")
+    assert found == ["a"]
+    assert seen.find("a", sha256=hash_ or "unknown") == []
+
+
+def test_a_wheel_without_a_note_may_stay_offline(seen: Seen) -> None:
+    """An operator may have removed all notes."""
+    seen.digests.is_offline = True
+    seen.put("a", {"a.py": "1"})
+    assert seen.find("a", cached="a") == []
+    assert seen.notes() == ["a"]
+    assert seen.find("a", sha256="b" * 64, cached="a") == ["a"]
+
+
+def test_a_wheel_of_an_unknown_hash_may_stay(seen: Seen) -> None:
+    """No file of its version has a note."""
+    seen.put("a", {"a.py": "1"})
+    assert seen.find("a", sha256="unknown") == []
+    assert seen.find("a", sha256="unknown", cached="a") == []
 
 
 def test_a_new_wheel_may_bring_the_same_file(seen: Seen) -> None:
@@ -348,7 +410,7 @@ def test_a_file_of_two_wheels_is_that_of_one(seen: Seen) -> None:
     seen.put("b", {"tests/x.py": "b"})
     assert seen.find("a", "b") == []
     (seen.top / "tests/x.py").write_text("c")
-    assert seen.find("a", "b", is_fresh=True) == ["a", "b"]
+    assert seen.find("a", "b") == ["a", "b"]
 
 
 def test_a_list_may_name_a_file_of_another_wheel(seen: Seen) -> None:
@@ -369,7 +431,9 @@ def test_a_wheel_with_many_odd_files_is_not_noted(
         seen.put(name, {f"{name}.py": "1", **shared})
     seen.put("c", {"c.py": "1"})
     assert seen.find("a", "b", "c") == []
-    assert seen.notes() == ["c"]
+    assert seen.compared() == ["c"]
+    (seen.top / "a.py").write_text("2")
+    assert seen.find("a", "b", "c", cached="ab") == []
 
 
 def test_a_note_that_could_not_be_read_is_not_written(
@@ -379,8 +443,8 @@ def test_a_note_that_could_not_be_read_is_not_written(
     seen.put("b", {f"b/{number}.py": "1" for number in range(9)})
     monkeypatch.setattr(digests, "BYTES_MAX", 400)
     assert seen.find("a", "b") == []
-    assert seen.notes() == ["a"]
-    assert [one.name for one in (seen.work / DIGESTS).iterdir()] == ["a" * 64]
+    assert seen.compared() == ["a"]
+    assert seen.find("a", "b", cached="ab") == []
 
 
 def test_a_note_is_written_up_to_what_is_read(
@@ -394,10 +458,8 @@ def test_a_note_is_written_up_to_what_is_read(
         note.unlink()
         monkeypatch.setattr(digests, "BYTES_MAX", most)
         assert seen.find("a") == []
-        assert len(seen.notes()) == count
-        if count:
-            assert seen.find("a") == []
-            assert not seen.digests.new
+        assert len(seen.compared()) == count
+        assert seen.find("a", cached="a") == []
 
 
 def test_a_wheel_that_is_not_known_is_not_noted(seen: Seen) -> None:

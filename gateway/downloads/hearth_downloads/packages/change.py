@@ -17,9 +17,9 @@ from hearth_downloads.packages.advisories import (
     find_advisories,
     read_advisories,
 )
-from hearth_downloads.packages.digests import Digests
+from hearth_downloads.packages.digests import Digests, find_fetched
 from hearth_downloads.packages.generations import Account, Generations, Package
-from hearth_downloads.packages.hashes import Hashes
+from hearth_downloads.packages.hashes import OPTION, Hashes
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.judge import RULES, judge
 from hearth_downloads.packages.kept import (
@@ -350,7 +350,7 @@ class _Change:
         self.gateway.progress(f"judging {len(packages)} packages")
         account = Account(0, requested, packages, resolved, rules=RULES)
         account = self._judge_staged(account, find_wheels)
-        digests = Digests(self.stage.work)
+        digests = Digests(self.stage.work, self.job.offline)
         if resolver and self._find_changed(digests, account):
             account = self._fetch_again(resolver, account, find_wheels, digests)
         added = account.versions().keys() - self.before.versions().keys()
@@ -379,10 +379,19 @@ class _Change:
     def _find_changed(
         self, digests: Digests, account: Account, is_fresh: bool = False
     ) -> list[str]:
+        """Return the packages that have other files than they had.
+
+        `is_fresh`: all of them were fetched in this job.
+        """
+        fetched = account.versions() if is_fresh else find_fetched(self.stage)
+        hashes = {
+            pin.name: {one[len(OPTION) :] for one in pin.hashes}
+            for pin in parse(account.resolved)
+        }
         folder = open_folder(self.stage.new)
         try:
             return digests.find_changed(
-                folder, account.packages, self.gateway.check, is_fresh
+                folder, account.packages, self.gateway.check, fetched, hashes
             )
         finally:
             os.close(folder)
@@ -397,7 +406,7 @@ class _Change:
         """Have uv fetch what was changed in its cache, and all else there."""
         if not self.job.offline:
             self.gateway.progress(
-                "files are not what they were: fetching all again"
+                "the cache cannot be relied on: fetching all again"
             )
             resolver.fetch_again()
             account = self._judge_staged(account, find_wheels)

@@ -4,9 +4,9 @@
 
 uv fills a session's folder from its cache. A uv that was taken over can change
 a file there, and which entry is whose. So what a wheel brings is noted when it
-is first seen, and compared each time that it is seen again. That first uv is
-believed in what it says of that wheel alone: a wheel without a note explains no
-change of another one's files unless both have just been fetched.
+is first seen, and compared each time that it is seen again. The uv that fetches
+a wheel is believed. A wheel of the cache without a note is fetched again: an
+earlier uv may have put it there, or have changed by which hash it is found.
 
 Not compared is what uv itself writes beside a wheel's files. A file that
 several wheels of a job have does not show which one has won: it has to be what
@@ -20,7 +20,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Callable, Optional
@@ -28,19 +28,20 @@ from typing import Callable, Optional
 from hearth_downloads.core.folders import (
     NEW,
     READ,
+    look_at,
     open_folder,
     read_plain,
     remove,
 )
 from hearth_downloads.packages.generations import Package
 from hearth_downloads.packages.metadata import find_owner, read_record
-from hearth_downloads.packages.stage import DIGESTS
+from hearth_downloads.packages.stage import DIGESTS, Stage
 
-# A wheel of which several wheels have more files than this has no note, nor one
-# with more files that are on no list (docs/guide/packages.md).
+# A wheel of which several wheels have more files than this is not compared, nor
+# one with more files that are on no list (docs/guide/packages.md).
 ODD_MAX = 1000
 SHARED_MAX = 100_000  # entries of all lists that are kept
-BYTES_MAX = 64 << 20  # of a note; a wheel that would need more has none
+BYTES_MAX = 64 << 20  # of a note; a wheel that would need more is not compared
 _PIECE = 1 << 20
 _SHA256 = re.compile("[0-9a-f]{64}")
 # Files of a wheel for PATH. uv writes scripts for entry points, and the first
@@ -66,6 +67,7 @@ class Wheel:
 
     files: Files = field(default_factory=dict)  # that it lists
     others: Files = field(default_factory=dict)  # beside them, of no wheel
+    is_open: bool = False  # it is too large for a note
 
     def differs(self, noted: Wheel, explained: set[str]) -> bool:
         """Return true if a file is another, or only one of them has it.
@@ -83,21 +85,27 @@ class Wheel:
                 return True
         return False
 
-    def is_plain(self) -> bool:
+    def _is_plain(self) -> bool:
         """Return true if few of its files are odd."""
         shared = sum(digest is None for digest in self.files.values())
         return max(shared, len(self.others)) <= ODD_MAX
 
     def encode(self) -> str:
-        """Return its note, in ASCII."""
-        return json.dumps([self.files, self.others])
+        """Return its note, in ASCII; that of one that is too large is empty."""
+        text = json.dumps([self.files, self.others]) if self._is_plain() else ""
+        return text if 0 < len(text) <= BYTES_MAX else "[]"
 
 
 class Digests:
-    """The notes of one work folder; `work` is its descriptor."""
+    """The notes of one work folder; `work` is its descriptor.
 
-    def __init__(self, work: int) -> None:
+    A job that is offline cannot fetch a wheel without a note. It believes one
+    of whose version no file has a note.
+    """
+
+    def __init__(self, work: int, is_offline: bool = False) -> None:
         self.work = work
+        self.is_offline = is_offline
         self.new: dict[str, Wheel] = {}  # to be noted, by their hashes
 
     def find_changed(
@@ -105,35 +113,43 @@ class Digests:
         folder: int,
         packages: Iterable[Package],
         check: Callable[[], None],
-        is_fresh: bool = False,
+        fetched: Collection[str],
+        hashes: dict[str, set[str]],
     ) -> list[str]:
         """Return the packages whose files are not those of their notes.
 
         The folder has only what `judge` has permitted. `check` is called for
-        each folder in it and may raise. `is_fresh`: all wheels were fetched for
-        this job, so those without a note may have changed files of the others.
+        each folder in it and may raise. `fetched` has the packages whose wheels
+        have come in this job: others have to have a note. `hashes` are those of
+        all files of a version, by the package's name.
         """
         there: dict[str, str] = {}
         _hash_all(folder, "", there, check)
         wheels = _find_wheels(folder, there)
         notes: dict[str, Wheel] = {}
+        doubtful: list[str] = []
         self.new = {}
         for one in packages:
             wheel = wheels.setdefault(one.name, Wheel())
             is_known = bool(_SHA256.fullmatch(one.sha256))
             noted = self._read(one.sha256) if is_known else None
             if noted is not None:
-                notes[one.name] = noted
+                notes[one.name] = wheel if noted.is_open else noted
+            elif one.name in fetched:
+                notes[one.name] = wheel
+                self.new.update({one.sha256: wheel} if is_known else {})
+            elif (is_known and not self.is_offline) or self._has_any(
+                hashes.get(one.name, ())
+            ):
+                doubtful.append(one.name)
             elif is_known:
                 self.new[one.sha256] = wheel
-            if noted is None and is_fresh:
-                notes[one.name] = wheel
         explained = _explain(wheels, notes, there)
         # Files on no list that a note has.
         expected: set[tuple[str, Optional[str]]] = set()
         for noted in notes.values():
             expected.update(noted.others.items())
-        return [
+        return doubtful + [
             name
             for name, noted in notes.items()
             if wheels[name].differs(noted, explained)
@@ -150,15 +166,26 @@ class Digests:
         folder = open_folder(DIGESTS, self.work)
         try:
             for name, wheel in self.new.items():
-                text = wheel.encode() if wheel.is_plain() else ""
-                if not text or len(text) > BYTES_MAX:
-                    continue
                 part = f"{name}.next"
                 remove(part, folder, self.work)
                 number = os.open(part, NEW, 0o600, dir_fd=folder)
                 with open(number, "w") as file:
-                    file.write(text)
+                    file.write(wheel.encode())
                 os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+        finally:
+            os.close(folder)
+
+    def _has_any(self, hashes: Iterable[str]) -> bool:
+        """Return true if a file of these has a note.
+
+        A package of an unknown hash may be that one, with other tags.
+        """
+        folder = open_folder(DIGESTS, self.work)
+        try:
+            return any(
+                _SHA256.fullmatch(one) and look_at(one, folder)
+                for one in hashes
+            )
         finally:
             os.close(folder)
 
@@ -171,11 +198,39 @@ class Digests:
             return None
         finally:
             os.close(folder)
+        if found == []:
+            return Wheel(is_open=True)
         is_note = isinstance(found, list) and [type(one) for one in found] == [
             dict,
             dict,
         ]
         return Wheel(*found) if is_note else None
+
+
+def find_fetched(stage: Stage) -> set[str]:
+    """Return the packages whose wheels uv has unpacked in this job."""
+    archive = stage.open_archive()
+    found: set[str] = set()
+    if archive is None:
+        return found
+    try:
+        for name in set(os.listdir(archive)) - stage.before.wheels:
+            if stage.is_folder(name, archive):
+                found.update(_find_owners(name, archive))
+    finally:
+        os.close(archive)
+    return found
+
+
+def _find_owners(name: str, archive: int) -> list[str]:
+    folder = open_folder(name, archive)
+    try:
+        names = os.listdir(folder)
+    finally:
+        os.close(folder)
+    return [
+        find_owner(one) for one in names if one.lower().endswith(".dist-info")
+    ]
 
 
 def _hash_all(
