@@ -51,20 +51,27 @@ def _start(words: str) -> Any:
     return pexpect.spawn(shell, ["-c", words], preexec_fn=_prepare)
 
 
-def _show(
-    child: Any, seconds: float, shown: int, decoder: codecs.IncrementalDecoder
-) -> bool:
-    """Print what it has written after the bytes that are shown.
+class _Display:
+    """Prints what a program has written, each byte of it once."""
 
-    Wait for it. Return true if that was the end. A character that is not
-    complete waits in the decoder.
-    """
-    import pexpect
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._shown = 0  # bytes
 
-    found = child.expect_list([pexpect.TIMEOUT, pexpect.EOF], seconds)
-    print(decoder.decode(child.before[shown:], bool(found)), end="")
-    sys.stdout.flush()
-    return bool(found)
+    def show(self, child: Any, seconds: float) -> bool:
+        """Print what it has written since, and wait for it.
+
+        Return true if that was the end. A character that is not complete waits
+        in the decoder.
+        """
+        import pexpect
+
+        found = child.expect_list([pexpect.TIMEOUT, pexpect.EOF], seconds)
+        fresh = child.before[self._shown :]
+        self._shown += len(fresh)
+        print(self._decoder.decode(fresh, bool(found)), end="")
+        sys.stdout.flush()
+        return bool(found)
 
 
 def _code(child: Any) -> int:
@@ -83,15 +90,14 @@ def run(words: str) -> int:
     itself.
     """
     child = _start(words)
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    shown = 0
+    display = _Display()
     try:
-        while not _show(child, _SHOWN_S, shown, decoder):
-            shown = len(child.before)
+        while not display.show(child, _SHOWN_S):
+            pass
     except KeyboardInterrupt:
         child.sendline(_INTERRUPT)
         try:
-            _show(child, _END_S, len(child.before or b""), decoder)
+            display.show(child, _END_S)
         except KeyboardInterrupt:
             pass
         finally:

@@ -123,6 +123,31 @@ def test_a_character_that_a_command_writes_in_pieces(kernel):
     assert text(events) == "\u20ac\ufffd"
 
 
+def test_an_interrupt_loses_nothing_of_a_command(kernel):
+    """What came since the last look is in `before` when it is interrupted."""
+    events = kernel.run(
+        "from hearth_kernel.shell import terminal\n"
+        "class Child:\n"
+        "    before, exitstatus = b'', 0\n"
+        "    parts = [b'shown, ', b'interrupted, ', b'last words']\n"
+        "    def expect_list(self, patterns, seconds):\n"
+        "        self.before += self.parts.pop(0)\n"
+        "        if len(self.parts) == 1:\n"
+        "            raise KeyboardInterrupt\n"
+        "        return not self.parts\n"
+        "    def sendline(self, line):\n"
+        "        pass\n"
+        "    def terminate(self, force):\n"
+        "        pass\n"
+        "    def isalive(self):\n"
+        "        pass\n"
+        "start, terminal._start = terminal._start, lambda words: Child()\n"
+        "!echo\n"
+        "terminal._start = start"
+    )
+    assert text(events) == "shown, interrupted, last words"
+
+
 def test_a_command_ends_with_the_reader_of_its_pipe(kernel):
     events = kernel.run(
         "!yes | head -n 1; while :; do echo z; done | head -n 1"
