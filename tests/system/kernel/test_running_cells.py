@@ -124,7 +124,7 @@ def test_a_character_that_a_command_writes_in_pieces(kernel):
 
 
 def test_an_interrupt_loses_nothing_of_a_command(kernel):
-    """What came since the last look is in `before` when it is interrupted."""
+    """Interrupted, `before` has what came since the last look."""
     events = kernel.run(
         "from hearth_kernel.shell import terminal\n"
         "class Child:\n"
