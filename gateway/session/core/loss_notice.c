@@ -14,10 +14,14 @@ struct loss_notice {
     kernel_loss_t foreseen;  /* it is about to happen; without cause: none is */
     loss_readers_t readers;  /* they have got the last loss */
     loss_readers_t expected; /* they have got the one about to happen */
-    json_t *older;           /* owned; set of the names of losses before it */
+    uint64_t number;         /* of the last loss: 1, 2, 3 … */
+    json_t *older;           /* owned; names of losses before it, each with the
+                                number of the newest */
     size_t older_more;       /* the number of those that were left out */
-    bool is_older_unread;    /* there may be others */
-    loss_readers_t informed; /* they have got all losses before the last */
+    uint64_t more_number;    /* of the newest loss with one of those */
+    uint64_t unread_number;  /* of the newest loss with others; 0: none */
+    loss_readers_t informed; /* with the last loss before it that they have
+                                got: they have got those before, too */
 };
 
 loss_notice_t *loss_notice_new(void)
@@ -110,20 +114,22 @@ static json_t *make_loss(const kernel_loss_t *loss,
 
 /* --- The losses before the last --- */
 
-/* Keeps a name for the readers that have not got its loss. */
+/* Keeps a name of the last loss for the readers that have not got it. */
 static void keep_older(loss_notice_t *self, const char *name)
 {
-    if (json_object_get(self->older, name))
-        return;
-    if (json_object_size(self->older) == OLDER_MAX
-        || strlen(name) > LOSS_NOTICE_NAME_MAX)
+    if (!json_object_get(self->older, name)
+        && (json_object_size(self->older) == OLDER_MAX
+            || strlen(name) > LOSS_NOTICE_NAME_MAX)) {
         self->older_more++;
-    else
-        (void) json_object_set_new(self->older, name, json_true());
+        self->more_number = self->number;
+        return;
+    }
+    (void) json_object_set_new(self->older, name,
+                               json_integer((json_int_t) self->number));
 }
 
 /* Takes the loss that was the last one until now. A reader that has it has got
- * those before it, too. A loss that a revival has mended does not count. */
+ * those before it, too. */
 static void make_older(loss_notice_t *self, const kernel_loss_t *loss)
 {
     json_t *name;
@@ -137,11 +143,12 @@ static void make_older(loss_notice_t *self, const kernel_loss_t *loss)
     {
         (void) json_object_del(self->older, json_string_value(name));
     }
-    self->is_older_unread |= loss->is_unread;
-    if (loss->seq)
-        loss_readers_clear(&self->informed);
+    if (loss->is_unread)
+        self->unread_number = self->number;
     for (i = 0; i < self->readers.count; i++)
-        loss_readers_add(&self->informed, self->readers.list[i]);
+        loss_readers_add(&self->informed, self->readers.list[i].name,
+                         self->number);
+    self->number++;
 }
 
 static void add_names(json_t *names, const json_t *list)
@@ -155,6 +162,19 @@ static void add_names(json_t *names, const json_t *list)
     }
 }
 
+/* Adds the names of losses after that number. */
+static void add_older(json_t *names, const loss_notice_t *self, uint64_t number)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(self->older, name, value)
+    {
+        if ((uint64_t) json_integer_value(value) > number)
+            (void) json_object_set_new(names, name, json_true());
+    }
+}
+
 /* Returns a loss for a reader, with those before it that the reader has not
  * got: those before the last, and the last itself if `loss` is a later one. */
 static json_t *make_whole(const loss_notice_t *self, const kernel_loss_t *loss,
@@ -162,8 +182,9 @@ static json_t *make_whole(const loss_notice_t *self, const kernel_loss_t *loss,
 {
     const kernel_loss_t *last = &self->losses.loss;
     bool has_last = loss == last || loss_readers_has(&self->readers, reader);
-    bool is_informed =
-        loss_readers_has(&self->informed, reader) || (loss != last && has_last);
+    uint64_t got = loss != last && has_last
+                       ? self->number
+                       : loss_readers_number(&self->informed, reader);
     json_auto_t *names = json_object();
     json_auto_t *list = json_array();
     kernel_loss_t whole = *loss;
@@ -175,15 +196,14 @@ static json_t *make_whole(const loss_notice_t *self, const kernel_loss_t *loss,
         add_names(names, last->names);
         whole.is_unread |= last->is_unread;
     }
-    if (!is_informed) {
-        (void) json_object_update(names, self->older);
-        whole.is_unread |= self->is_older_unread;
-    }
+    add_older(names, self, got);
+    whole.is_unread |= self->unread_number > got;
     json_object_foreach(names, name, value)
         json_array_append_new(list, json_string(name));
     whole.names = list;
     return make_loss(&whole, loss == last ? &self->losses : NULL,
-                     is_informed ? 0 : self->older_more, is_reviving);
+                     self->more_number > got ? self->older_more : 0,
+                     is_reviving);
 }
 
 /* --- The records --- */
@@ -240,7 +260,7 @@ json_t *loss_notice_foreseen(const loss_notice_t *self, const char *reader)
 
 void loss_notice_expect(loss_notice_t *self, const char *reader)
 {
-    loss_readers_add(&self->expected, reader);
+    loss_readers_add(&self->expected, reader, 0);
 }
 
 /* --- A loss that has happened --- */
@@ -284,11 +304,11 @@ json_t *loss_notice_last(const loss_notice_t *self)
  * those of this one for the readers that have not got it. */
 void loss_notice_deliver(loss_notice_t *self, const char *reader)
 {
-    loss_readers_add(&self->readers, reader);
+    loss_readers_add(&self->readers, reader, 0);
     self->losses.is_reviving = false;
 }
 
 const char *loss_notice_reader(const loss_notice_t *self, size_t index)
 {
-    return index < self->readers.count ? self->readers.list[index] : NULL;
+    return index < self->readers.count ? self->readers.list[index].name : NULL;
 }

@@ -40,26 +40,52 @@ void loss_readers_clear(loss_readers_t *self)
     *self = (loss_readers_t){0};
 }
 
-bool loss_readers_has(const loss_readers_t *self, const char *reader)
+/* Returns the index of a reader; the number of readers if it is not there. */
+static size_t index_of(const loss_readers_t *self, const char *reader)
 {
-    for (size_t i = 0; i < self->count; i++)
-        if (strcmp(self->list[i], reader) == 0)
-            return true;
-    return false;
+    size_t i = 0;
+
+    while (i < self->count && strcmp(self->list[i].name, reader) != 0)
+        i++;
+    return i;
 }
 
-void loss_readers_add(loss_readers_t *self, const char *reader)
+bool loss_readers_has(const loss_readers_t *self, const char *reader)
 {
-    if (loss_readers_has(self, reader)
+    return index_of(self, reader) < self->count;
+}
+
+uint64_t loss_readers_number(const loss_readers_t *self, const char *reader)
+{
+    size_t i = index_of(self, reader);
+
+    return i < self->count ? self->list[i].number : 0;
+}
+
+static void remove_at(loss_readers_t *self, size_t index)
+{
+    loss_reader_t *at = self->list + index;
+
+    self->count--;
+    memmove(at, at + 1, (self->count - index) * sizeof *at);
+}
+
+void loss_readers_add(loss_readers_t *self, const char *reader, uint64_t number)
+{
+    size_t i = index_of(self, reader);
+    bool is_known = i < self->count;
+    loss_reader_t *added;
+
+    if ((is_known && self->list[i].number == number)
         || strlen(reader) >= LOSS_READERS_NAME_SIZE)
         return;
-    if (self->count == LOSS_READERS_MAX) {
-        self->count--;
-        memmove(self->list, self->list + 1, self->count * sizeof *self->list);
-    }
+    if (is_known || self->count == LOSS_READERS_MAX)
+        remove_at(self, is_known ? i : 0);
     if (self->count == self->room) {
         self->room += ROOM;
         self->list = mem_resize(self->list, self->room * sizeof *self->list);
     }
-    snprintf(self->list[self->count++], LOSS_READERS_NAME_SIZE, "%s", reader);
+    added = &self->list[self->count++];
+    added->number = number;
+    snprintf(added->name, sizeof added->name, "%s", reader);
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The readers in a list at most. One more forgets the oldest, which gets the
  * loss again if its token is still there. */
@@ -27,16 +28,26 @@ bool loss_readers_name(const request_t *request,
 void loss_readers_digest(const char *identity,
                          char ret_reader[LOSS_READERS_NAME_SIZE]);
 
+typedef struct {
+    char name[LOSS_READERS_NAME_SIZE]; /* its digest */
+    uint64_t number;                   /* of the loss by which it came */
+} loss_reader_t;
+
 /* All zero: an empty list. */
 typedef struct {
-    char (*list)[LOSS_READERS_NAME_SIZE]; /* owned; the oldest first */
-    size_t count;                         /* of them */
-    size_t room;                          /* of the list, in readers */
+    loss_reader_t *list; /* owned; the oldest first */
+    size_t count;        /* of them */
+    size_t room;         /* of the list, in readers */
 } loss_readers_t;
 
 void loss_readers_clear(loss_readers_t *self);
 bool loss_readers_has(const loss_readers_t *self, const char *reader);
-/* Adds a reader, if the list does not have it. */
-void loss_readers_add(loss_readers_t *self, const char *reader);
+/* Returns the number with which a reader was added; 0 if the list does not have
+ * it. */
+uint64_t loss_readers_number(const loss_readers_t *self, const char *reader);
+/* Adds a reader as the newest, if the list does not have it with that number.
+ */
+void loss_readers_add(loss_readers_t *self, const char *reader,
+                      uint64_t number);
 
 #endif

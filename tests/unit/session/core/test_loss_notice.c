@@ -244,8 +244,31 @@ static void a_reader_gets_the_losses_that_it_missed(void **state)
     make_variable(self, "z");
     lose(self);
     assert_string_equal(names_for(self, A), "z");
-    /* B has missed one, and gets those before it again rather than too few. */
-    assert_string_equal(names_for(self, B), "z,df,x,model,y");
+    assert_string_equal(names_for(self, B), "z,model,y");
+}
+
+/* A reader that missed one has got those before it. */
+static void a_loss_comes_once_also_after_two_more(void **state)
+{
+    cleanup_loss_notice loss_notice_t *self = notice_with_kernel();
+
+    (void) state;
+    make_variable(self, "df");
+    make_variable(self, "model");
+    assert_true(add_state(self, "gone", "{\"detail\":\"idle\"}"));
+    assert_string_equal(names_for(self, A), "df,model");
+    loss_notice_deliver(self, A);
+    assert_false(add_state(self, "ready", "{}"));
+    make_variable(self, "model");
+    make_variable(self, "x");
+    lose(self);
+    assert_string_equal(names_for(self, A), "model,x");
+    make_variable(self, "y");
+    lose(self);
+    assert_string_equal(names_for(self, A), "y,model,x");
+    assert_string_equal(names_for(self, B), "y,df,model,x");
+    lose(self);
+    assert_string_equal(names_for(self, A), "model,x,y");
 }
 
 /* The next loss does not name twice what a revival has restored. */
@@ -477,6 +500,7 @@ int main(void)
         cmocka_unit_test(a_revival_may_restore_all),
         cmocka_unit_test(a_loss_after_a_broken_revival_has_its_own_names),
         cmocka_unit_test(a_reader_gets_the_losses_that_it_missed),
+        cmocka_unit_test(a_loss_comes_once_also_after_two_more),
         cmocka_unit_test(a_mended_loss_is_not_missed),
         cmocka_unit_test(counts_the_names_of_missed_losses),
         cmocka_unit_test(a_missed_name_may_have_its_whole_length),

@@ -65,11 +65,11 @@ static void a_list_has_each_reader_once(void **state)
 
     (void) state;
     assert_false(loss_readers_has(&self, "a"));
-    loss_readers_add(&self, "a");
-    loss_readers_add(&self, "b");
-    loss_readers_add(&self, "a");
+    loss_readers_add(&self, "a", 1);
+    loss_readers_add(&self, "b", 1);
+    loss_readers_add(&self, "a", 1);
     assert_int_equal(self.count, 2);
-    assert_string_equal(self.list[0], "a");
+    assert_string_equal(self.list[0].name, "a");
     assert_true(loss_readers_has(&self, "b"));
     assert_false(loss_readers_has(&self, "c"));
     loss_readers_clear(&self);
@@ -85,16 +85,32 @@ static void a_full_list_forgets_the_oldest(void **state)
     (void) state;
     for (int i = 0; i < LOSS_READERS_MAX + 2; i++) {
         snprintf(name, sizeof name, "%d", i);
-        loss_readers_add(&self, name);
+        loss_readers_add(&self, name, 1);
     }
     assert_int_equal(self.count, LOSS_READERS_MAX);
     assert_false(loss_readers_has(&self, "0"));
     assert_false(loss_readers_has(&self, "1"));
-    assert_string_equal(self.list[0], "2");
-    assert_string_equal(self.list[LOSS_READERS_MAX - 1], name);
+    assert_string_equal(self.list[0].name, "2");
+    assert_string_equal(self.list[LOSS_READERS_MAX - 1].name, name);
     /* One that it has takes no place. */
-    loss_readers_add(&self, "2");
-    assert_string_equal(self.list[0], "2");
+    loss_readers_add(&self, "2", 1);
+    assert_string_equal(self.list[0].name, "2");
+}
+
+static void a_reader_with_another_number_is_the_newest(void **state)
+{
+    cleanup_readers loss_readers_t self = {0};
+
+    (void) state;
+    loss_readers_add(&self, "a", 1);
+    loss_readers_add(&self, "b", 2);
+    assert_int_equal(loss_readers_number(&self, "a"), 1);
+    loss_readers_add(&self, "a", 3);
+    assert_int_equal(self.count, 2);
+    assert_string_equal(self.list[1].name, "a");
+    assert_int_equal(loss_readers_number(&self, "a"), 3);
+    assert_int_equal(loss_readers_number(&self, "b"), 2);
+    assert_int_equal(loss_readers_number(&self, "c"), 0);
 }
 
 /* A journal may have any text in its place. */
@@ -104,9 +120,9 @@ static void a_name_that_is_too_long_is_left_out(void **state)
     cleanup_readers loss_readers_t self = {0};
 
     (void) state;
-    loss_readers_add(&self, longest);
+    loss_readers_add(&self, longest, 1);
     assert_true(loss_readers_has(&self, longest));
-    loss_readers_add(&self, "x0123456789abcdef0123456789abcdef");
+    loss_readers_add(&self, "x0123456789abcdef0123456789abcdef", 1);
     assert_int_equal(self.count, 1);
 }
 
@@ -117,6 +133,7 @@ int main(void)
         cmocka_unit_test(others_are_no_readers),
         cmocka_unit_test(a_list_has_each_reader_once),
         cmocka_unit_test(a_full_list_forgets_the_oldest),
+        cmocka_unit_test(a_reader_with_another_number_is_the_newest),
         cmocka_unit_test(a_name_that_is_too_long_is_left_out),
     };
 
