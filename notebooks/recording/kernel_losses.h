@@ -1,4 +1,4 @@
-/* The last loss of a session's variables, as the records of its journal tell
+/* The last loss of a session's variables, as the records of its journal report
  * it: a kernel ended and a fresh one took its place. Says when, by which cause
  * and which variables there were. Plain memory; records are added in order, by
  * the session as it writes them. */

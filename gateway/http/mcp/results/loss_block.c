@@ -40,7 +40,7 @@ void loss_block_drop(mcp_call_t *call)
 }
 
 /* The request outlives the exchange; its answer is dropped. */
-void loss_block_tell(mcp_call_t *call)
+void loss_block_deliver(mcp_call_t *call)
 {
     http_t *http = call->exchange->http;
     cleanup_free char *reader = reader_of(call);
@@ -75,5 +75,5 @@ void loss_block_add(mcp_call_t *call, json_t *blocks)
     json_array_insert_new(blocks, 0,
                           json_pack("{s:s,s:s%}", "type", "text", "text",
                                     (const char *) text.data, text.size));
-    loss_block_tell(call);
+    loss_block_deliver(call);
 }

@@ -20,7 +20,7 @@ void loss_block_add(mcp_call_t *call, json_t *blocks);
 const json_t *loss_block_loss(const mcp_call_t *call);
 /* Reports to the session that the client has the loss, which the answer says in
  * its own way. Does nothing if there is none. */
-void loss_block_tell(mcp_call_t *call);
+void loss_block_deliver(mcp_call_t *call);
 /* Leaves the loss to a later answer. */
 void loss_block_drop(mcp_call_t *call);
 

@@ -55,7 +55,7 @@ json_t *run_answer_result(http_t *http, const char *session, executions_t *runs,
                                 structured_run(session, &view));
         /* A run that ended with its kernel has a loss of its own. */
         if (answer->call && view.status != MODELVIEW_LOST)
-            loss_block_tell(answer->call);
+            loss_block_deliver(answer->call);
         return result;
     }
     cleanup_free char *text =

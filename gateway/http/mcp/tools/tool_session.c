@@ -60,7 +60,7 @@ const json_t *tool_session_alive(mcp_call_t *call, const json_t *reply)
     if (!session || !model_is_gone(session))
         return session;
     session_end_write(session, &end);
-    loss_block_tell(call); /* by this answer */
+    loss_block_deliver(call); /* by this answer */
     tool_result_text(call, true,
                      "[-] STATE LOST · session %s · %.*s. Call session with "
                      "action restart to go on under the same id%s.",

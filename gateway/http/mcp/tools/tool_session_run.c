@@ -66,7 +66,7 @@ static void on_show(exchange_t *exchange, const json_t *reply)
     if (model_is_gone(session)) {
         buffer_text(&out, "\n");
         session_end_write(session, &out);
-        loss_block_tell(call); /* by this answer */
+        loss_block_deliver(call); /* by this answer */
     } else if (*model_text(session, "expires_at")) {
         buffer_format(&out, "\nends if idle until %.19s UTC",
                       model_text(session, "expires_at"));
