@@ -53,6 +53,8 @@ typedef struct {
     buffer_t input;          /* what the process has not read yet */
     uint64_t input_taken;    /* bytes that it has been written */
     uint64_t input_reported; /* as many were last sent as INPUT_TAKEN */
+    bool is_unread;          /* the process has closed its input */
+    bool is_unread_reported; /* INPUT_TAKEN has said so */
     int64_t limit_at;        /* monotonic ms; its time is over; 0: never */
     int64_t kill_at;         /* SIGKILL for what is left; 0: not yet */
     int64_t flush_at;        /* its output is given up; 0: no time runs */
@@ -100,13 +102,23 @@ static void emit_output(keeper_t *self)
  * new gateway does not know how much an earlier one has sent. */
 static void send_input_taken(keeper_t *self)
 {
-    const keeper_message_t message = {
-        KEEPER_INPUT_TAKEN,
-        {self->input_taken, self->input_taken + self->input.size},
-        {0}};
+    const keeper_message_t message = {KEEPER_INPUT_TAKEN,
+                                      {self->input_taken,
+                                       self->input_taken + self->input.size,
+                                       self->is_unread},
+                                      {0}};
 
-    if (emit(self, &message))
-        self->input_reported = self->input_taken;
+    if (!emit(self, &message))
+        return;
+    self->input_reported = self->input_taken;
+    self->is_unread_reported = self->is_unread;
+}
+
+/* Returns true if the gateway has to hear about the input. */
+static bool owes_input_taken(const keeper_t *self)
+{
+    return self->input_reported != self->input_taken
+           || self->is_unread_reported != self->is_unread;
 }
 
 static bool is_flushed(const keeper_t *self)
@@ -135,8 +147,8 @@ static bool owes_message(const keeper_t *self)
     output_piece_t piece;
 
     return self->gateway >= 0
-           && (self->input_reported != self->input_taken
-               || output_ring_next(self->ring, &piece) || owes_end(self));
+           && (owes_input_taken(self) || output_ring_next(self->ring, &piece)
+               || owes_end(self));
 }
 
 /* ---- the process ---- */
@@ -213,6 +225,17 @@ static void reap(keeper_t *self)
     self->end.numbers[3] = used_ms(&used);
 }
 
+/* Notes that nothing reads the input any more: what is sent to it is lost, and
+ * counts as taken. */
+static void lose_input(keeper_t *self)
+{
+    self->input_taken += self->input.size;
+    buffer_clear(&self->input);
+    self->input_ends = false;
+    self->is_unread = true;
+    keeper_child_end_input(&self->child);
+}
+
 static void write_input(keeper_t *self)
 {
     ssize_t size;
@@ -223,7 +246,11 @@ static void write_input(keeper_t *self)
         size = write(self->child.input, self->input.data, self->input.size);
         if (size < 0 && (errno == EAGAIN || errno == EINTR))
             return;
-        /* It has closed its input: what is sent to it is lost. */
+        if (size < 0 && !self->child.is_terminal) {
+            lose_input(self);
+            return;
+        }
+        /* A terminal may be opened again. */
         if (size < 0)
             size = (ssize_t) self->input.size;
         buffer_consume(&self->input, (size_t) size);
@@ -255,6 +282,8 @@ static void read_output(keeper_t *self, int which)
 
 static void on_input(keeper_t *self, bytes_t data)
 {
+    if (self->is_unread)
+        self->input_taken += data.size;
     if (self->input_ends || self->child.input < 0
         || self->input.size + data.size > KEEPER_INPUT_MAX)
         return;
@@ -391,10 +420,20 @@ enum {
     WATCHES
 };
 
+/* Returns what is watched of the input. A pipe that nothing reads any more has
+ * an error without being asked for it. */
+static struct pollfd watch_input(const keeper_t *self)
+{
+    bool has_input = self->input.size || self->input_ends;
+    bool is_watched = has_input || !self->child.is_terminal;
+
+    return (struct pollfd){is_watched ? self->child.input : -1,
+                           has_input ? POLLOUT : 0, 0};
+}
+
 static void turn(keeper_t *self)
 {
     bool has_room = output_ring_room(self->ring) > 0;
-    bool has_input = self->input.size || self->input_ends;
     struct pollfd watches[WATCHES] = {
         [WATCH_LISTENER] = {LISTENER, POLLIN, 0},
         [WATCH_SIGNAL] = {self->signal_fd, POLLIN, 0},
@@ -402,7 +441,7 @@ static void turn(keeper_t *self)
                            (short) (owes_message(self) ? POLLIN | POLLOUT
                                                        : POLLIN),
                            0},
-        [WATCH_INPUT] = {has_input ? self->child.input : -1, POLLOUT, 0},
+        [WATCH_INPUT] = watch_input(self),
         [WATCH_STDOUT] = {has_room ? self->child.outputs[0] : -1, POLLIN, 0},
         [WATCH_STDERR] = {has_room ? self->child.outputs[1] : -1, POLLIN, 0},
     };
@@ -410,7 +449,9 @@ static void turn(keeper_t *self)
 
     if (poll(watches, WATCHES, patience(self)) < 0)
         return;
-    if (watches[WATCH_INPUT].revents)
+    if (watches[WATCH_INPUT].revents & POLLERR && !self->child.is_terminal)
+        lose_input(self);
+    else if (watches[WATCH_INPUT].revents)
         write_input(self);
     for (int i = 0; i < 2; i++)
         if (watches[WATCH_STDOUT + i].revents)
@@ -426,7 +467,7 @@ static void turn(keeper_t *self)
     if (self->phase >= PHASE_EXITED)
         reap(self);
     look_at_clock(self);
-    if (self->input_reported != self->input_taken)
+    if (owes_input_taken(self))
         send_input_taken(self);
     emit_output(self);
     emit_end(self);

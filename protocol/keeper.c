@@ -56,6 +56,7 @@ static const uint64_t *most(keeper_kind_t kind)
     static const uint64_t stop[] = {INT32_MAX, ANY, ANY, ANY};
     static const uint64_t started[] = {INT32_MAX, ANY, ANY, ANY};
     static const uint64_t output[] = {INT64_MAX, KEEPER_STDERR, ANY, ANY};
+    static const uint64_t taken[] = {INT64_MAX, INT64_MAX, 1, ANY};
     static const uint64_t ended[] = {KEEPER_ENDS - 1, INT32_MAX,
                                      KEEPER_CAUSES - 1, INT64_MAX};
     static const uint64_t offset[] = {INT64_MAX, INT64_MAX, ANY, ANY};
@@ -75,9 +76,10 @@ static const uint64_t *most(keeper_kind_t kind)
         return output;
     case KEEPER_ENDED:
         return ended;
+    case KEEPER_INPUT_TAKEN:
+        return taken;
     case KEEPER_TAKEN:
     case KEEPER_HELLO:
-    case KEEPER_INPUT_TAKEN:
     case KEEPER_INPUT:
     case KEEPER_INPUT_END:
     case KEEPER_DISMISS:

@@ -44,7 +44,7 @@
       0) /* version, offset of TAKEN, is_started, bytes of stderr before it */ \
     X(STARTED, 33, 0)               /* pid inside the sandbox */               \
     X(OUTPUT, 34, KEEPER_PIECE_MAX) /* offset, stream */                       \
-    X(INPUT_TAKEN, 35, 0)           /* bytes so far, and that came */          \
+    X(INPUT_TAKEN, 35, 0)           /* bytes so far, that came, is_unread */   \
     X(ENDED, 36, 0) /* keeper_end_t, code, keeper_cause_t, ms of               \
                        processor time */
 

@@ -45,6 +45,7 @@ typedef struct {
     uint64_t sent;  /* bytes that were sent to the keeper */
     uint64_t taken; /* bytes that the process has read */
     bool is_over;   /* a pipe that was closed: nothing more reaches it */
+    bool is_unread; /* the process itself has closed it, says the keeper */
     process_writes_t writes; /* owned; what came under keys */
 } process_input_t;
 

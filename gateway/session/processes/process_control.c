@@ -172,6 +172,7 @@ static void on_input_taken(session_t *self, process_t *process,
 {
     uint64_t taken = message->numbers[0], came = message->numbers[1];
 
+    process->input.is_unread = message->numbers[2];
     process_writes_settle(&process->input.writes, came);
     /* After a take-over it is unknown how much was sent. */
     if (process->input.sent < came)

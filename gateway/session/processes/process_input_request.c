@@ -174,12 +174,13 @@ static int pass_on_plain(session_t *self, process_t *process,
 static int check_open(const process_t *process, const asked_t *asked,
                       const process_write_t *known, fault_t *fault)
 {
-    if (process->input.is_over && asked->bytes.size && !known)
+    if ((process->input.is_over || process->input.is_unread)
+        && asked->bytes.size && !known)
         return fault_set(fault, EINVAL,
                          "process %" PRIu64
-                         " takes no input: it was started without, or its "
-                         "input has ended; start it with input true, or stdin "
-                         "of MCP's tool session",
+                         " takes no input: it was started without, its input "
+                         "has ended, or it has closed its input; start it with "
+                         "input true, or stdin of MCP's tool session",
                          process->number);
     if (asked->key && process->input.writes.is_unsettled)
         return fault_set(fault, EAGAIN,

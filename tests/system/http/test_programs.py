@@ -163,6 +163,21 @@ def test_input_that_nothing_reads_is_refused(kernel: Kernel) -> None:
     assert kernel.web.ask("DELETE", one).status == 204
 
 
+def test_input_that_a_program_has_closed_is_refused(kernel: Kernel) -> None:
+    """Its keeper notices it before the output that came after it."""
+    number = start(
+        kernel, "sh", "-c", "exec <&-; echo closed; exec sleep 600",
+        wait=False, input=True,
+    ).json["process"]  # fmt: skip
+    one = path(kernel, f"/{number}")
+    assert kernel.web.get(one + "/output?wait=60").json["stdout"] == "closed\n"
+    refused = kernel.web.post(one + "/input", {"text": "x"})
+    assert refused.status == 400, refused
+    assert "it has closed its input" in refused.json["message"]
+    assert kernel.web.post(one + "/input", {"end": True}).status == 204
+    assert kernel.web.ask("DELETE", one).status == 204
+
+
 def test_signals(kernel: Kernel) -> None:
     number = start(kernel, "sleep", "600", wait=False).json["process"]
     one = path(kernel, f"/{number}")

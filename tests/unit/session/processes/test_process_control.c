@@ -262,6 +262,7 @@ static void clients_hear_of_input_that_was_taken(void **state)
     process->input.sent = 5;
     assert_true(say(KEEPER_INPUT_TAKEN, 3, 5, 0, 0, ""));
     DID("control process_input_taken");
+    assert_false(process->input.is_unread);
     assert_true(say(KEEPER_INPUT_TAKEN, 3, 5, 0, 0, ""));
     assert_true(say(KEEPER_INPUT_TAKEN, 2, 5, 0, 0, ""));
     DID("");
@@ -271,6 +272,8 @@ static void clients_hear_of_input_that_was_taken(void **state)
     assert_int_equal(process->input.sent, 8);
     assert_true(say(KEEPER_INPUT_TAKEN, 10, 8, 0, 0, ""));
     assert_int_equal(process->input.sent, 10);
+    assert_true(say(KEEPER_INPUT_TAKEN, 10, 10, 1, 0, ""));
+    assert_true(process->input.is_unread);
 }
 
 static void its_end_is_journaled_and_noted(void **state)

@@ -188,11 +188,33 @@ static void nothing_is_written_after_the_end_of_the_input(void **state)
     HAS("\"end\":true", "journal process_input");
     ask(self, "{\"process\":1,\"text\":\"b\"}");
     refused("BadRequest",
-            "process 1 takes no input: it was started without, or its input "
-            "has ended; start it with input true, or stdin of MCP's tool "
-            "session");
+            "process 1 takes no input: it was started without, its input has "
+            "ended, or it has closed its input; start it with input true, or "
+            "stdin of MCP's tool session");
     assert_int_equal(process->input.sent, 1);
     /* To end it again does no harm. */
+    ask(self, "{\"process\":1,\"end\":true}");
+    DID("keeper INPUT_END 0 0; control process_input_reply ok");
+}
+
+static void nothing_is_written_to_an_input_that_the_process_has_closed(
+    void **state)
+{
+    session_t *self = *state;
+    process_t *process = process_steps_add(self);
+
+    ask(self, ONCE("abc"));
+    (void) deeds_take();
+    process->input.is_unread = true;
+    ask(self, "{\"process\":1,\"text\":\"b\"}");
+    refused("BadRequest",
+            "process 1 takes no input: it was started without, its input has "
+            "ended, or it has closed its input; start it with input true, or "
+            "stdin of MCP's tool session");
+    assert_int_equal(process->input.sent, 3);
+    /* What was written before is not refused, and the end does no harm. */
+    ask(self, ONCE("abc"));
+    DID("control process_input_reply ok");
     ask(self, "{\"process\":1,\"end\":true}");
     DID("keeper INPUT_END 0 0; control process_input_reply ok");
 }
@@ -242,6 +264,7 @@ int main(void)
         TEST(the_next_gateway_passes_on_the_rest),
         TEST(input_that_is_not_passed_on_is_not_kept),
         TEST(nothing_is_written_after_the_end_of_the_input),
+        TEST(nothing_is_written_to_an_input_that_the_process_has_closed),
         TEST(the_input_of_a_terminal_goes_on_after_its_end),
         TEST(only_a_terminals_input_is_activity),
     };
