@@ -2,6 +2,7 @@
  * read. */
 #include "gateway/http/executions/executions.h"
 
+#include "tests/lib/journals.h"
 #include "tests/lib/test.h"
 
 #include <sodium.h>
@@ -33,6 +34,16 @@ static int clean_up(void **state)
     (void) state;
     zhashx_destroy(&http.executions);
     return 0;
+}
+
+static int prepare_with_journal(void **state)
+{
+    return prepare(NULL) || journals_make_folder(state);
+}
+
+static int clean_up_with_journal(void **state)
+{
+    return clean_up(NULL) || journals_remove_folder(state);
 }
 
 static void tell(const char *client, channel_t channel, const char *content)
@@ -77,6 +88,47 @@ static void knows_which_processes_there_are(void **state)
     assert_false(executions_may_have_process(runs, 6));
     assert_true(executions_may_have_process(runs, 7));
     assert_false(executions_may_have_process(runs, 8));
+}
+
+static void note(journal_t *journal, const char *type, const char *content)
+{
+    journals_append(journal, JOURNAL_STATE, 0, type, content);
+}
+
+/* Returns the number of the last record of a process. */
+static uint64_t last_of(const executions_t *self, uint64_t number)
+{
+    const executions_process_t *process = executions_process(self, number);
+
+    assert_non_null(process);
+    assert_int_equal(process->number, number);
+    return process->last;
+}
+
+/* Its output is read up to there, and no further. */
+static void knows_the_last_record_of_a_process(void **state)
+{
+    cleanup_journal journal_t *journal = journals_open(*state, 0, 0);
+    const executions_t *found;
+    fault_t fault;
+
+    memcpy(http.journal_key, journals_key, sizeof http.journal_key);
+    note(journal, "process", "{\"process\":1}");
+    note(journal, "process", "{\"process\":2}");
+    note(journal, "process_output", "{\"process\":1}");
+    note(journal, "looked", "{\"process\":1}");
+    found = executions_of(&http, "another", *state, &fault);
+    assert_non_null(found);
+    assert_int_equal(last_of(found, 1), 3);
+    assert_int_equal(last_of(found, 2), 2);
+    assert_null(executions_process(found, 3));
+    /* It grows with the journal, each process's by its own records. */
+    note(journal, "process_output", "{\"process\":2}");
+    note(journal, "process_ended", "{\"process\":1}");
+    note(journal, "process_output", "{\"process\":3}");
+    assert_ptr_equal(executions_of(&http, "another", *state, &fault), found);
+    assert_int_equal(last_of(found, 1), 6);
+    assert_int_equal(last_of(found, 2), 5);
 }
 
 static void distinguishes_different_code(void **state)
@@ -139,6 +191,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(finds_added_executions),
         TEST(knows_which_processes_there_are),
+        cmocka_unit_test_setup_teardown(knows_the_last_record_of_a_process,
+                                        prepare_with_journal,
+                                        clean_up_with_journal),
         TEST(distinguishes_different_code),
         TEST(keeps_a_refusal),
         TEST(recognises_only_refusals_as_refusals),
