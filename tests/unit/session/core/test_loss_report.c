@@ -4,158 +4,55 @@
 
 #include "base/fd.h"
 #include "gateway/session/actor/kernel_events.h"
-#include "gateway/session/actor/receive.h"
 #include "gateway/session/core/loss_notice.h"
 #include "gateway/session/core/replies.h"
 #include "gateway/session/kernel/publisher.h"
 #include "gateway/session/requests/request_queue.h"
 #include "notebooks/journal/head.h"
+#include "tests/lib/loss_steps.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-#define READER "{\"hearth\":{\"reader\":\"exec\"}}"
-
-int __wrap_journal_reader_new(const char *folder, const uint8_t *key,
-                              uint64_t after, journal_reader_t **ret_reader,
-                              fault_t *fault);
-int __real_journal_reader_new(const char *folder, const uint8_t *key,
-                              uint64_t after, journal_reader_t **ret_reader,
-                              fault_t *fault);
-
-static int readings; /* of a journal from its beginning */
-
-int __wrap_journal_reader_new(const char *folder, const uint8_t *key,
-                              uint64_t after, journal_reader_t **ret_reader,
-                              fault_t *fault)
-{
-    readings++;
-    return __real_journal_reader_new(folder, key, after, ret_reader, fault);
-}
-
-int __wrap_journal_reader_next(journal_reader_t *self,
-                               journal_record_t *ret_record, fault_t *fault);
-int __real_journal_reader_next(journal_reader_t *self,
-                               journal_record_t *ret_record, fault_t *fault);
-
-static int readable = -1; /* records until the damage; -1: there is none */
-
-int __wrap_journal_reader_next(journal_reader_t *self,
-                               journal_record_t *ret_record, fault_t *fault)
-{
-    if (readable == 0)
-        return fault_set(fault, EBADMSG, "damaged");
-    if (readable > 0)
-        readable--;
-    return __real_journal_reader_next(self, ret_record, fault);
-}
-
-static void cell(session_t *self, const char *metadata)
-{
-    static int number;
-    cleanup_free char *id = mem_format("m%d", ++number);
-
-    fake_client_sends_with(CHANNEL_SHELL, id, "execute_request",
-                           "{\"code\":\"1\"}", metadata);
-    receive_on_shell(NULL, NULL, self);
-}
-
-/* Runs a cell that makes the variable df. */
-static void make_variable(session_t *self)
-{
-    cell(self, "{}");
-    fake_kernel_replies(
-        fake_running(self), "{\"status\":\"ok\"}",
-        "{\"hearth\":{\"namespace\":{\"appeared\":[{\"name\":\"df\"}]}}}");
-    kernel_events_read(self);
-}
-
-static void lose(session_t *self)
-{
-    fake_session_note(self, "restart", 0, "{\"detail\":\"a limit\"}");
-    fake_session_note(self, "ready", 0, "{}");
-}
-
-static request_t *reader_request(void)
-{
-    message_t *message = message_new(
-        text_bytes("{\"msg_id\":\"m\",\"msg_type\":\"execute_request\"}"),
-        text_bytes("{}"), text_bytes(READER), text_bytes("{\"code\":\"1\"}"));
-
-    return request_new(1, CHANNEL_SHELL, &message);
-}
-
-static bool is_due(const session_t *self)
-{
-    cleanup_request request_t *request = reader_request();
-    char reader[LOSS_READERS_NAME_SIZE];
-
-    assert_true(loss_readers_name(request, reader));
-    return loss_notice_is_due(self->losses, reader);
-}
-
-/* Finds the last record of that type whose metadata or content has the text.
- * Returns its number; 0: there is none. */
-static uint64_t find(const session_t *self, const char *type, const char *text)
-{
-    cleanup_free char *folder =
-        mem_format("%s/journal", self->spec->state_folder);
-    cleanup_journal_reader journal_reader_t *reader = NULL;
-    journal_record_t record;
-    fault_t fault;
-    uint64_t seq = 0;
-
-    assert_int_equal(__real_journal_reader_new(folder, self->spec->journal.key,
-                                               0, &reader, &fault),
-                     0);
-    while (journal_reader_next(reader, &record, &fault) > 0)
-        if (strcmp(record.type, type) == 0
-            && (memmem(record.metadata.bytes, record.metadata.size, text,
-                       strlen(text))
-                || memmem(record.content.bytes, record.content.size, text,
-                          strlen(text))))
-            seq = record.seq;
-    return seq;
-}
 
 static void the_next_cell_has_the_loss(void **state)
 {
     session_t *self = *state;
     uint64_t seq;
 
-    make_variable(self);
-    lose(self);
-    cell(self, READER);
-    seq = find(self, "execute_input",
-               "{\"hearth\":{\"lost\":{\"cause\":\"a "
-               "limit\"");
+    loss_steps_make_variable(self);
+    loss_steps_lose(self);
+    loss_steps_cell(self, LOSS_STEPS_READER);
+    seq = loss_steps_find(self, "execute_input",
+                          "{\"hearth\":{\"lost\":{\"cause\":\"a "
+                          "limit\"");
     assert_true(seq > 0);
-    assert_int_equal(find(self, "execute_input", "\"names\":[\"df\"]"), seq);
+    assert_int_equal(
+        loss_steps_find(self, "execute_input", "\"names\":[\"df\"]"), seq);
     /* The reader is noted afterwards, by a digest. */
-    assert_int_equal(find(self, "loss_reported", "{\"reader\":\""), seq + 1);
-    assert_int_equal(find(self, "loss_reported", "exec"), 0);
-    assert_false(is_due(self));
+    assert_int_equal(loss_steps_find(self, "loss_reported", "{\"reader\":\""),
+                     seq + 1);
+    assert_int_equal(loss_steps_find(self, "loss_reported", "exec"), 0);
+    assert_false(loss_steps_is_due(self));
     fake_session_reply(self);
-    cell(self, READER);
-    assert_int_equal(find(self, "execute_input", "\"lost\""), seq);
+    loss_steps_cell(self, LOSS_STEPS_READER);
+    assert_int_equal(loss_steps_find(self, "execute_input", "\"lost\""), seq);
 }
 
 /* A reader gets the names that are not there when its cell begins. */
 static void a_variable_that_was_made_again_is_not_gone(void **state)
 {
     session_t *self = *state;
-    cleanup_request request_t *request = reader_request();
+    cleanup_request request_t *request = loss_steps_reader_request();
     cleanup_buffer buffer_t before = BUFFER_EMPTY, after = BUFFER_EMPTY;
 
-    make_variable(self);
-    lose(self);
+    loss_steps_make_variable(self);
+    loss_steps_lose(self);
     assert_true(loss_report_write(self, request, &before));
     buffer_text(&before, "");
     assert_non_null(strstr((char *) before.data, "\"names\":[\"df\"]"));
-    make_variable(self);
+    loss_steps_make_variable(self);
     assert_true(loss_report_write(self, request, &after));
     buffer_text(&after, "");
     assert_non_null(strstr((char *) after.data, "\"names\":[]"));
@@ -166,19 +63,20 @@ static void a_cell_of_another_client_has_no_loss(void **state)
 {
     session_t *self = *state;
 
-    make_variable(self);
-    lose(self);
-    cell(self, "{}");
-    assert_int_equal(find(self, "execute_input", "\"lost\""), 0);
-    assert_true(is_due(self));
+    loss_steps_make_variable(self);
+    loss_steps_lose(self);
+    loss_steps_cell(self, "{}");
+    assert_int_equal(loss_steps_find(self, "execute_input", "\"lost\""), 0);
+    assert_true(loss_steps_is_due(self));
 }
 
 static void a_client_is_noted_only_with_a_loss(void **state)
 {
     session_t *self = *state;
 
-    cell(self, READER);
-    assert_int_equal(find(self, "loss_reported", "{\"reader\":\""), 0);
+    loss_steps_cell(self, LOSS_STEPS_READER);
+    assert_int_equal(loss_steps_find(self, "loss_reported", "{\"reader\":\""),
+                     0);
 }
 
 /* The journal could not take the event. */
@@ -187,8 +85,8 @@ static void a_loss_that_was_not_sent_is_repeated(void **state)
     session_t *self = *state;
     cleanup_buffer buffer_t first = BUFFER_EMPTY, again = BUFFER_EMPTY;
 
-    cell(self, READER);
-    lose(self);
+    loss_steps_cell(self, LOSS_STEPS_READER);
+    loss_steps_lose(self);
     assert_true(
         loss_report_write(self, request_queue_running(self->requests), &first));
     assert_true(
@@ -204,13 +102,13 @@ static void the_next_gateway_knows_who_has_it(void **state)
 {
     session_t *self = *state;
 
-    make_variable(self);
-    lose(self);
+    loss_steps_make_variable(self);
+    loss_steps_lose(self);
     fake_session_take_over(self);
-    assert_true(is_due(self));
-    cell(self, READER);
+    assert_true(loss_steps_is_due(self));
+    loss_steps_cell(self, LOSS_STEPS_READER);
     fake_session_take_over(self);
-    assert_false(is_due(self));
+    assert_false(loss_steps_is_due(self));
 }
 
 static void publish_input(session_t *self, bytes_t metadata)
@@ -230,55 +128,55 @@ static void an_event_alone_says_who_has_it(void **state)
     session_t *self = *state;
     cleanup_buffer buffer_t metadata = BUFFER_EMPTY;
 
-    cell(self, READER);
-    lose(self);
+    loss_steps_cell(self, LOSS_STEPS_READER);
+    loss_steps_lose(self);
     assert_true(loss_report_write(self, request_queue_running(self->requests),
                                   &metadata));
     publish_input(self, buffer_bytes(&metadata));
-    assert_true(is_due(self));
+    assert_true(loss_steps_is_due(self));
     fake_session_take_over(self);
-    assert_false(is_due(self));
+    assert_false(loss_steps_is_due(self));
 }
 
 /* A compaction has removed the event. */
 static void a_note_alone_says_who_has_it(void **state)
 {
     session_t *self = *state;
-    cleanup_request request_t *request = reader_request();
+    cleanup_request request_t *request = loss_steps_reader_request();
 
-    make_variable(self);
-    lose(self);
+    loss_steps_make_variable(self);
+    loss_steps_lose(self);
     loss_report_note(self, request);
     fake_session_take_over(self);
-    assert_false(is_due(self));
+    assert_false(loss_steps_is_due(self));
 }
 
 static void a_reader_in_another_state_does_not_have_it(void **state)
 {
     session_t *self = *state;
-    cleanup_request request_t *request = reader_request();
+    cleanup_request request_t *request = loss_steps_reader_request();
     cleanup_free char *content = NULL;
     char reader[LOSS_READERS_NAME_SIZE];
 
-    make_variable(self);
-    lose(self);
+    loss_steps_make_variable(self);
+    loss_steps_lose(self);
     assert_true(loss_readers_name(request, reader));
     content = mem_format("{\"reader\":\"%s\"}", reader);
     fake_session_note(self, "file", 0, content);
     fake_session_take_over(self);
-    assert_true(is_due(self));
+    assert_true(loss_steps_is_due(self));
 }
 
 static void a_member_of_that_name_elsewhere_is_no_loss(void **state)
 {
     session_t *self = *state;
 
-    cell(self, READER);
-    lose(self);
+    loss_steps_cell(self, LOSS_STEPS_READER);
+    loss_steps_lose(self);
     publish_input(self, text_bytes("{\"other\":{\"lost\":{}}}"));
     publish_input(self, text_bytes("{\"hearth\":{\"lost\":true}}"));
     fake_session_take_over(self);
-    assert_true(is_due(self));
+    assert_true(loss_steps_is_due(self));
 }
 
 static void a_client_that_asks_gets_the_loss_until_it_has_it(void **state)
@@ -287,10 +185,10 @@ static void a_client_that_asks_gets_the_loss_until_it_has_it(void **state)
     json_auto_t *none = NULL, *loss = NULL, *again = NULL, *other = NULL;
     uint64_t seq;
 
-    make_variable(self);
+    loss_steps_make_variable(self);
     none = loss_report_model(self, "http/a");
     assert_null(none);
-    lose(self);
+    loss_steps_lose(self);
     loss = loss_report_model(self, "http/a");
     assert_non_null(loss);
     assert_int_equal(json_array_size(json_object_get(loss, "names")), 1);
@@ -304,7 +202,8 @@ static void a_client_that_asks_gets_the_loss_until_it_has_it(void **state)
     assert_non_null(other);
     loss_report_deliver(self, "http/a", seq);
     assert_null(loss_report_model(self, "http/a"));
-    assert_int_not_equal(find(self, "loss_reported", "{\"reader\":\""), 0);
+    assert_int_not_equal(
+        loss_steps_find(self, "loss_reported", "{\"reader\":\""), 0);
     fake_session_take_over(self);
     assert_null(loss_report_model(self, "http/a"));
     json_auto_t *of_b = loss_report_model(self, "http/b");
@@ -317,14 +216,14 @@ static void a_client_that_asks_is_the_reader_of_its_cells(void **state)
     session_t *self = *state;
     json_auto_t *loss = NULL;
 
-    make_variable(self);
-    lose(self);
-    assert_true(is_due(self));
+    loss_steps_make_variable(self);
+    loss_steps_lose(self);
+    assert_true(loss_steps_is_due(self));
     loss = loss_report_model(self, "key");
     loss_report_deliver(
         self, "key",
         (uint64_t) json_integer_value(json_object_get(loss, "seq")));
-    assert_false(is_due(self));
+    assert_false(loss_steps_is_due(self));
 }
 
 /* Its journal takes no more notes, so this gateway alone knows who has it. */
@@ -333,7 +232,7 @@ static void a_client_gets_the_loss_of_a_session_that_is_gone(void **state)
     session_t *self = *state;
     json_auto_t *loss = NULL;
 
-    make_variable(self);
+    loss_steps_make_variable(self);
     fake_session_note(self, "gone", 0, "{\"detail\":\"a limit\"}");
     session_state_step(self->state, STATE_ON_STOP);
     session_state_step(self->state, STATE_ON_EXIT);
@@ -344,7 +243,7 @@ static void a_client_gets_the_loss_of_a_session_that_is_gone(void **state)
         self, "http/a",
         (uint64_t) json_integer_value(json_object_get(loss, "seq")));
     assert_null(loss_report_model(self, "http/a"));
-    assert_int_equal(find(self, "loss_reported", "reader"), 0);
+    assert_int_equal(loss_steps_find(self, "loss_reported", "reader"), 0);
 }
 
 static void a_cell_that_fails_by_it_has_the_loss(void **state)
@@ -353,20 +252,21 @@ static void a_cell_that_fails_by_it_has_the_loss(void **state)
     static const char reply[] =
         "{\"hearth\":{\"lost\":{\"cause\":\"it died, in cell 1\"";
 
-    make_variable(self);
-    cell(self, READER);
+    loss_steps_make_variable(self);
+    loss_steps_cell(self, LOSS_STEPS_READER);
     end_cause_set(&self->cause, END_REASON_SIGNAL, "it died");
     replies_fail_for_end(self, UINT64_MAX);
-    assert_true(find(self, "execute_reply", reply) > 0);
-    assert_int_equal(find(self, "execute_reply", "\"names\":[\"df\"]"),
-                     find(self, "execute_reply", reply));
+    assert_true(loss_steps_find(self, "execute_reply", reply) > 0);
+    assert_int_equal(
+        loss_steps_find(self, "execute_reply", "\"names\":[\"df\"]"),
+        loss_steps_find(self, "execute_reply", reply));
     assert_null(loss_notice_foreseen(self->losses, ""));
-    lose(self);
-    assert_false(is_due(self));
-    assert_true(find(self, "loss_reported", "{\"reader\":\"") > 0);
+    loss_steps_lose(self);
+    assert_false(loss_steps_is_due(self));
+    assert_true(loss_steps_find(self, "loss_reported", "{\"reader\":\"") > 0);
     /* The next gateway finds the reply, too, should it find no more. */
     fake_session_take_over(self);
-    assert_false(is_due(self));
+    assert_false(loss_steps_is_due(self));
 }
 
 /* The gateway was killed before the loss was in the journal. */
@@ -374,14 +274,14 @@ static void a_reply_alone_says_who_has_it(void **state)
 {
     session_t *self = *state;
 
-    make_variable(self);
-    cell(self, READER);
+    loss_steps_make_variable(self);
+    loss_steps_cell(self, LOSS_STEPS_READER);
     end_cause_set(&self->cause, END_REASON_SIGNAL, "it died");
     replies_fail_for_end(self, UINT64_MAX);
-    assert_true(find(self, "execute_reply", "\"lost\"") > 0);
+    assert_true(loss_steps_find(self, "execute_reply", "\"lost\"") > 0);
     fake_session_take_over(self);
-    lose(self);
-    assert_false(is_due(self));
+    loss_steps_lose(self);
+    assert_false(loss_steps_is_due(self));
 }
 
 /* Returns the loss that requests up to that number will fail with. */
@@ -404,12 +304,12 @@ static void a_loss_is_foreseen_for_its_readers(void **state)
     session_t *self = *state;
     uint64_t last;
 
-    make_variable(self);
+    loss_steps_make_variable(self);
     end_cause_set(&self->cause, END_REASON_SIGNAL, "it died");
     assert_string_equal(foresee(self, UINT64_MAX, "KernelDied"), "");
-    cell(self, "{}");
+    loss_steps_cell(self, "{}");
     assert_string_equal(foresee(self, UINT64_MAX, "KernelDied"), "");
-    cell(self, READER); /* waits */
+    loss_steps_cell(self, LOSS_STEPS_READER); /* waits */
     last = request_queue_first(self->requests)->number;
     assert_string_equal(foresee(self, last - 1, "KernelDied"), "");
     assert_non_null(strstr(foresee(self, last, "KernelDied"),
@@ -424,9 +324,9 @@ static void an_answered_cell_is_no_reader(void **state)
     session_t *self = *state;
     request_t *request;
 
-    make_variable(self);
+    loss_steps_make_variable(self);
     end_cause_set(&self->cause, END_REASON_SIGNAL, "it died");
-    cell(self, READER);
+    loss_steps_cell(self, LOSS_STEPS_READER);
     assert_string_not_equal(foresee(self, 0, "KernelDied"), "");
     request = request_queue_finish(self->requests);
     request->is_answered = true;
@@ -439,102 +339,17 @@ static void the_end_of_a_kernel_that_was_not_ready_is_no_loss(void **state)
 {
     session_t *self = *state;
 
-    cell(self, READER);
+    loss_steps_cell(self, LOSS_STEPS_READER);
     fake_session_note(self, "restart", 0, "{\"detail\":\"a limit\"}");
     loss_report_note(self, request_queue_running(self->requests));
     buffer_clear(&self->info);
     end_cause_set(&self->cause, END_REASON_LAUNCH, "no kernel");
     replies_fail_for_end(self, UINT64_MAX);
-    assert_int_equal(find(self, "execute_reply", "\"lost\""), 0);
+    assert_int_equal(loss_steps_find(self, "execute_reply", "\"lost\""), 0);
     fake_session_note(self, "restart", 0, "{\"detail\":\"no kernel\"}");
-    assert_false(is_due(self));
+    assert_false(loss_steps_is_due(self));
     fake_session_take_over(self);
-    assert_false(is_due(self));
-}
-
-/* A session takes each record when it is written. */
-static void a_loss_reads_no_journal(void **state)
-{
-    session_t *self = *state;
-
-    readings = 0;
-    make_variable(self);
-    cell(self, READER);
-    fake_session_reply(self);
-    lose(self);
-    cell(self, READER);
-    fake_session_reply(self);
-    cell(self, READER);
-    end_cause_set(&self->cause, END_REASON_SIGNAL, "it died");
-    replies_fail_for_end(self, UINT64_MAX);
-    assert_true(find(self, "execute_input", "\"names\":[\"df\"]") > 0);
-    assert_true(find(self, "execute_reply", "\"lost\"") > 0);
-    assert_int_equal(readings, 0);
-}
-
-static void a_take_over_reads_the_journal_once(void **state)
-{
-    session_t *self = *state;
-    cleanup_request request_t *request = reader_request();
-    cleanup_buffer buffer_t metadata = BUFFER_EMPTY;
-
-    make_variable(self);
-    readings = 0;
-    fake_session_take_over(self);
-    assert_false(loss_report_write(self, request, &metadata));
-    lose(self);
-    assert_true(loss_report_write(self, request, &metadata));
-    buffer_text(&metadata, "");
-    assert_non_null(strstr((char *) metadata.data, "\"names\":[\"df\"]"));
-    assert_int_equal(readings, 1);
-}
-
-static void take_over_until(session_t *self, int records)
-{
-    readable = records;
-    fake_session_take_over(self);
-    readable = -1;
-}
-
-static void assert_reported(session_t *self, const char *loss)
-{
-    cleanup_request request_t *request = reader_request();
-    cleanup_buffer buffer_t metadata = BUFFER_EMPTY;
-
-    assert_true(loss_report_write(self, request, &metadata));
-    buffer_text(&metadata, "");
-    assert_non_null(strstr((char *) metadata.data, loss));
-}
-
-static void a_loss_after_a_damage_says_that_names_are_not_known(void **state)
-{
-    session_t *self = *state;
-
-    make_variable(self);
-    take_over_until(self, 0);
-    assert_false(is_due(self));
-    lose(self);
-    assert_reported(self, "\"names\":[],\"incomplete\":true}");
-    cleanup_request request_t *request = reader_request();
-    loss_report_note(self, request);
-    /* The next kernel's names are all known. */
-    make_variable(self);
-    lose(self);
-    assert_reported(self, "\"names\":[]}");
-}
-
-/* Whether it was reported, and made again, is in what cannot be read. */
-static void a_loss_before_a_damage_has_no_names(void **state)
-{
-    session_t *self = *state;
-    const int until_the_restart = 6; /* launch, ready, three of the cell */
-
-    make_variable(self);
-    lose(self);
-    take_over_until(self, until_the_restart);
-    assert_true(is_due(self));
-    assert_reported(self, "{\"cause\":\"a limit\"");
-    assert_reported(self, "\"names\":[],\"incomplete\":true}");
+    assert_false(loss_steps_is_due(self));
 }
 
 /* As long as the client that revives the session lives, a loss is not final. */
@@ -547,29 +362,30 @@ static void a_loss_that_is_being_mended_says_so(void **state)
     uint64_t seq;
 
     assert_true(held_fd >= 0);
-    make_variable(self);
+    loss_steps_make_variable(self);
     fake_session_note(self, "gone", 0, "{\"detail\":\"idle\"}");
     fake_session_note(self, "reviving", 0, "{}");
     fake_session_note(self, "ready", 0, "{}");
-    cell(self, READER);
-    seq = find(self, "execute_input", "\"names\":[\"df\"],\"reviving\":true");
+    loss_steps_cell(self, LOSS_STEPS_READER);
+    seq = loss_steps_find(self, "execute_input",
+                          "\"names\":[\"df\"],\"reviving\":true");
     assert_true(seq > 0);
     fake_session_reply(self);
-    assert_int_equal(find(self, "loss_reported", "reader"), 0);
-    assert_true(is_due(self));
+    assert_int_equal(loss_steps_find(self, "loss_reported", "reader"), 0);
+    assert_true(loss_steps_is_due(self));
     /* Nor does the next gateway take it for reported. */
     fake_session_take_over(self);
-    assert_true(is_due(self));
+    assert_true(loss_steps_is_due(self));
     close(take_fd(&held_fd));
-    assert_reported(self, "\"names\":[\"df\"]}");
+    loss_steps_assert_reported(self, "\"names\":[\"df\"]}");
     /* Once it is reported it is no part of the next loss, also not for the
      * next gateway. */
-    cleanup_request request_t *request = reader_request();
+    cleanup_request request_t *request = loss_steps_reader_request();
     loss_report_note(self, request);
     fake_session_take_over(self);
-    lose(self);
-    assert_reported(self, "{\"cause\":\"a limit\"");
-    assert_reported(self, "\"names\":[]}");
+    loss_steps_lose(self);
+    loss_steps_assert_reported(self, "{\"cause\":\"a limit\"");
+    loss_steps_assert_reported(self, "\"names\":[]}");
 }
 
 int main(void)
@@ -596,11 +412,7 @@ int main(void)
         X(a_loss_is_foreseen_for_its_readers),
         X(an_answered_cell_is_no_reader),
         X(the_end_of_a_kernel_that_was_not_ready_is_no_loss),
-        X(a_loss_after_a_damage_says_that_names_are_not_known),
-        X(a_loss_before_a_damage_has_no_names),
         X(a_loss_that_is_being_mended_says_so),
-        X(a_loss_reads_no_journal),
-        X(a_take_over_reads_the_journal_once),
 #undef X
     };
 
