@@ -68,6 +68,14 @@ def test_only_this_endpoint_has_schemas(rpc: Rpc, web: Web) -> None:
     assert "structuredContent" not in plain.call("session", action="list")
 
 
+def test_each_schema_has_the_same_state(rpc: Rpc) -> None:
+    """No schema can refer to that of another tool."""
+    tools = rpc.result("tools/list")["tools"]
+    states = [t["outputSchema"]["properties"]["state"] for t in tools]
+    assert len(states) == 5
+    assert all(state == states[0] for state in states)
+
+
 def test_what_a_run_gives(rpc: Rpc, session: str) -> None:
     code = (
         "import sys\nprint('out \\x1b[31mred\\x1b[0m')\n"
