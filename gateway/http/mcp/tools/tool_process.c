@@ -5,7 +5,9 @@
 #include "base/clock.h"
 #include "base/signal_name.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/core/wakeup.h"
 #include "gateway/http/mcp/results/notice_line.h"
+#include "gateway/http/mcp/results/output_wait.h"
 #include "gateway/http/mcp/results/process_lines.h"
 #include "gateway/http/mcp/results/process_text.h"
 #include "gateway/http/mcp/results/structured.h"
@@ -22,26 +24,17 @@
 #define SECONDS_QUIET 5     /* after input, if nothing else is asked for */
 #define SECONDS_MAX   600   /* as of the tool wait */
 #define PATIENCE_MS   30000 /* with a session that has just been taken over */
-#define QUIET_MS      700   /* without output, after which an answer is whole */
 
 enum {
     STDOUT,
     STDERR
 };
 
-/* Until when a call follows a process. */
-typedef enum {
-    FOLLOW_NOT,    /* it does not */
-    FOLLOW_OUTPUT, /* until there is output */
-    FOLLOW_QUIET,  /* until there is output, and no more for a moment */
-    FOLLOW_END,    /* until it has ended */
-} follow_t;
-
 /* The request of a call. */
 typedef struct {
     const char *verb;
     json_t *content; /* taken */
-    follow_t follow;
+    output_follow_t follow;
 } request_plan_t;
 
 /* One call about a process, or about all of them. */
@@ -53,15 +46,10 @@ typedef struct {
     json_t *content;              /* owned; of its request */
     bool is_sent;                 /* the request is */
     json_t *process;              /* owned; as it was seen last, or NULL */
-    follow_t follow;              /* until when it is followed */
     bool follows;                 /* its output is asked for */
-    json_int_t next;              /* offset of the next byte */
-    json_int_t known;             /* offset of the byte after the output that
-                                     there was */
-    bool has_output;              /* some came */
-    int64_t heard_ms;             /* monotonic; of the last of it */
+    output_wait_t wait;           /* until when it is followed */
+    wakeup_t wakeup;              /* when the answer is due */
     int64_t begun_ms, noticed_ms; /* monotonic; the call, the last notice */
-    int64_t until_ms;             /* monotonic; the answer is due */
     process_text_t texts[2];      /* its output, and what it wrote to stderr */
     int last;                     /* of these, that had output last */
 } tool_process_t;
@@ -93,6 +81,7 @@ static void destroy(void **self_p)
 
     if (!self)
         return;
+    wakeup_cancel(&self->wakeup);
     if (self->subscription && self->process && self->follows)
         send_message(self, "leave_request", json_object());
     if (self->subscription)
@@ -133,9 +122,10 @@ static void answer(tool_process_t *self)
 
     process_lines_write_head(self->process,
                              short_id_write(self->subscription->id, id), &head);
-    if (process_lines_is_ended(self->process) && self->known > self->next)
+    if (process_lines_is_ended(self->process)
+        && self->wait.known > self->wait.next)
         process_text_skip(&self->texts[STDOUT],
-                          (uint64_t) (self->known - self->next));
+                          (uint64_t) (self->wait.known - self->wait.next));
     process_text_write(&self->texts[STDOUT], number, &out);
     process_text_write(&self->texts[STDERR], number, &err);
     write_stream(&head, "", &out);
@@ -158,29 +148,32 @@ static void take_process(tool_process_t *self, const json_t *process)
 {
     json_decref(self->process);
     self->process = json_deep_copy(process);
-    self->known =
+    self->wait.known =
         json_integer_value(json_object_get(process, "stdout_bytes"))
         + json_integer_value(json_object_get(process, "stderr_bytes"));
 }
 
 /* Answers when all output has come that there was. A process that has ended
  * reports its end after that. */
-static void answer_if_due(tool_process_t *self)
+static void answer_if_due(void *arg)
 {
-    bool has_all =
-        self->next >= self->known && !process_lines_is_ended(self->process);
+    tool_process_t *self = arg;
+    int64_t due = output_wait_due(&self->wait);
     int64_t now = clock_monotonic_ms();
-    bool is_whole =
-        self->follow == FOLLOW_OUTPUT
-        || (self->follow == FOLLOW_QUIET && now - self->heard_ms >= QUIET_MS);
 
-    if (has_all && (now >= self->until_ms || (is_whole && self->has_output)))
+    if (self->call->is_answered || due < 0
+        || process_lines_is_ended(self->process))
+        return;
+    if (now >= due)
         answer(self);
+    else
+        wakeup_set(&self->wakeup, self->call->exchange, due - now,
+                   answer_if_due, self);
 }
 
 static void send_taken(tool_process_t *self)
 {
-    send_message(self, "taken", json_pack("{s:I}", "offset", self->next));
+    send_message(self, "taken", json_pack("{s:I}", "offset", self->wait.next));
 }
 
 static void send_request(tool_process_t *self)
@@ -220,7 +213,7 @@ static void follow_after_input(tool_process_t *self, json_int_t output)
                   "from", output);
     self->verb = "attach";
     self->follows = true;
-    self->next = output;
+    self->wait.next = output;
     json_decref(content);
     self->is_sent = false;
     send_request(self);
@@ -239,10 +232,10 @@ static void on_reply(tool_process_t *self, const json_t *reply)
             self, json_integer_value(json_object_get(reply, "output")));
     } else if (self->follows) {
         take_process(self, json_object_get(reply, "process"));
-        if (self->next < oldest) {
+        if (self->wait.next < oldest) {
             process_text_skip(&self->texts[STDOUT],
-                              (uint64_t) (oldest - self->next));
-            self->next = oldest;
+                              (uint64_t) (oldest - self->wait.next));
+            self->wait.next = oldest;
         }
         send_taken(self);
         answer_if_due(self);
@@ -262,10 +255,10 @@ static void take_output(tool_process_t *self, const json_t *content,
     self->last =
         strcmp(model_text(content, "stream"), "stderr") == 0 ? STDERR : STDOUT;
     process_text_add(&self->texts[self->last], bytes.bytes, bytes.size);
-    self->has_output = true;
-    self->heard_ms = clock_monotonic_ms();
-    self->next = json_integer_value(json_object_get(content, "offset"))
-                 + (json_int_t) bytes.size;
+    self->wait.has_output = true;
+    self->wait.heard_ms = clock_monotonic_ms();
+    self->wait.next = json_integer_value(json_object_get(content, "offset"))
+                      + (json_int_t) bytes.size;
     send_taken(self);
     answer_if_due(self);
 }
@@ -330,7 +323,7 @@ static void on_tick(subscriber_t *subscriber, int64_t now)
     if (!self->process || !self->follows)
         return;
     send_taken(self); /* shows the session that this client is there */
-    if (now >= self->until_ms)
+    if (now >= self->wait.until_ms)
         answer(self);
     else
         notice(self, now);
@@ -355,7 +348,7 @@ static const subscriber_ops_t subscriber_ops = {
 
 /* Reads how long the call waits. Returns false if it was answered, because that
  * is too long. */
-static bool read_wait(mcp_call_t *call, follow_t follow, int64_t *ret_ms)
+static bool read_wait(mcp_call_t *call, output_follow_t follow, int64_t *ret_ms)
 {
     const json_t *value = json_object_get(call->arguments, "seconds");
     double seconds = value                    ? json_number_value(value)
@@ -394,11 +387,11 @@ static void begin(exchange_t *exchange, const json_t *reply,
     self->call = call;
     self->verb = plan->verb;
     self->content = plan->content;
-    self->follow = plan->follow;
+    self->wait.follow = plan->follow;
     self->follows =
         plan->follow != FOLLOW_NOT && strcmp(plan->verb, "input") != 0;
     self->begun_ms = self->noticed_ms = clock_monotonic_ms();
-    self->until_ms = self->begun_ms + wait_ms;
+    self->wait.until_ms = self->begun_ms + wait_ms;
     self->subscriber.ops = &subscriber_ops;
     snprintf(self->subscriber.name, sizeof self->subscriber.name,
              "%.40s/process.%llu", exchange->who,
@@ -481,7 +474,8 @@ void tool_process_list(exchange_t *exchange, const json_t *reply)
 
 /* Does something with the process that the call names. `signal` may be NULL. */
 static void with_process(exchange_t *exchange, const json_t *reply,
-                         const char *verb, const char *signal, follow_t follow)
+                         const char *verb, const char *signal,
+                         output_follow_t follow)
 {
     mcp_call_t *call = call_of(exchange);
     const json_t *number = json_object_get(call->arguments, "process");
