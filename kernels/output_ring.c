@@ -10,18 +10,18 @@
 /* A piece of one byte costs memory, too. */
 #define PIECE_COST 64
 
-typedef struct piece {
-    struct piece *next; /* owned */
+typedef struct kept_piece {
+    struct kept_piece *next; /* owned */
     uint64_t offset;
     unsigned stream;
     bool is_sent;
     bool is_taken; /* the gateway has all of it */
     buffer_t bytes;
-} piece_t;
+} kept_piece_t;
 
 struct output_ring {
-    piece_t *first; /* owned */
-    piece_t *last;  /* the end of the list */
+    kept_piece_t *first; /* owned */
+    kept_piece_t *last;  /* the end of the list */
     size_t untaken_max, kept_max, piece_max;
     size_t kept;           /* bytes and costs of the list */
     size_t held;           /* of the pieces that are not taken */
@@ -43,7 +43,7 @@ output_ring_t *output_ring_new(size_t untaken_max, size_t kept_max,
 
 static void drop_first(output_ring_t *self)
 {
-    piece_t *first = self->first;
+    kept_piece_t *first = self->first;
 
     self->first = first->next;
     if (!self->first)
@@ -79,9 +79,9 @@ size_t output_ring_room(const output_ring_t *self)
                : 0;
 }
 
-static piece_t *add_piece(output_ring_t *self, unsigned stream)
+static kept_piece_t *add_piece(output_ring_t *self, unsigned stream)
 {
-    piece_t *piece = mem_new(sizeof *piece);
+    kept_piece_t *piece = mem_new(sizeof *piece);
 
     piece->offset = self->end;
     piece->stream = stream;
@@ -101,7 +101,7 @@ void output_ring_add(output_ring_t *self, unsigned stream, const void *bytes,
     const char *at = bytes;
 
     while (size > 0) {
-        piece_t *piece = self->last;
+        kept_piece_t *piece = self->last;
         size_t part;
 
         if (!piece || piece->is_sent || piece->is_taken
@@ -122,7 +122,7 @@ void output_ring_add(output_ring_t *self, unsigned stream, const void *bytes,
 
 bool output_ring_next(output_ring_t *self, output_piece_t *ret_piece)
 {
-    piece_t *piece = self->first;
+    kept_piece_t *piece = self->first;
 
     while (piece && piece->is_sent)
         piece = piece->next;
@@ -135,7 +135,7 @@ bool output_ring_next(output_ring_t *self, output_piece_t *ret_piece)
 
 void output_ring_sent(output_ring_t *self)
 {
-    piece_t *piece = self->first;
+    kept_piece_t *piece = self->first;
 
     while (piece && piece->is_sent)
         piece = piece->next;
@@ -148,7 +148,7 @@ void output_ring_taken(output_ring_t *self, uint64_t offset)
     if (offset <= self->taken || offset > self->end)
         return;
     self->taken = offset;
-    for (piece_t *piece = self->first;
+    for (kept_piece_t *piece = self->first;
          piece && piece->offset + piece->bytes.size <= offset;
          piece = piece->next) {
         if (!piece->is_taken) {
@@ -162,7 +162,7 @@ void output_ring_taken(output_ring_t *self, uint64_t offset)
 
 void output_ring_rewind(output_ring_t *self)
 {
-    for (piece_t *piece = self->first; piece; piece = piece->next)
+    for (kept_piece_t *piece = self->first; piece; piece = piece->next)
         piece->is_sent = false;
 }
 

@@ -25,7 +25,7 @@ typedef struct {
     pid_t pids[PROCESSES_MAX];
     pid_t parents[PROCESSES_MAX]; /* of which each is a child */
     proc_tree_t sum;
-} walk_t;
+} process_walk_t;
 
 static bool read_file(pid_t pid, const char *file, buffer_t *content)
 {
@@ -56,7 +56,7 @@ static uint64_t resident(pid_t pid, bool is_exact, buffer_t *content)
 
 /* Adds fields 14 to 17 and 20 of /proc/PID/stat, which follow the parenthesis
  * after the name. */
-static void add_stat(walk_t *walk, pid_t pid, buffer_t *content)
+static void add_stat(process_walk_t *walk, pid_t pid, buffer_t *content)
 {
     unsigned long long user = 0, system = 0, threads = 1;
     long long user_ended = 0, system_ended = 0;
@@ -76,7 +76,7 @@ static void add_stat(walk_t *walk, pid_t pid, buffer_t *content)
         * (1000000 / (uint64_t) sysconf(_SC_CLK_TCK));
 }
 
-static void add_children(walk_t *walk, pid_t pid, const char *thread,
+static void add_children(process_walk_t *walk, pid_t pid, const char *thread,
                          buffer_t *content)
 {
     cleanup_free char *file = mem_format("task/%s/children", thread);
@@ -99,7 +99,8 @@ static void add_children(walk_t *walk, pid_t pid, const char *thread,
 
 /* Adds the children of each thread: a child belongs to the thread that made it.
  */
-static void add_threads_children(walk_t *walk, pid_t pid, buffer_t *content)
+static void add_threads_children(process_walk_t *walk, pid_t pid,
+                                 buffer_t *content)
 {
     char path[64];
     struct dirent *item;
@@ -139,7 +140,7 @@ static uint64_t used_below(pid_t pid, const char *folder)
 
 void proc_tree_read(pid_t first, bool exact, proc_tree_t *ret_processes)
 {
-    cleanup_free walk_t *walk = mem_new(sizeof *walk);
+    cleanup_free process_walk_t *walk = mem_new(sizeof *walk);
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
 
     walk->is_exact = exact;
@@ -159,7 +160,8 @@ void proc_tree_read(pid_t first, bool exact, proc_tree_t *ret_processes)
 
 /* Returns true if a process is still the one that was found. The number of a
  * process that has ended may be another's by now. */
-static bool is_still(const walk_t *walk, size_t place, buffer_t *content)
+static bool is_still(const process_walk_t *walk, size_t place,
+                     buffer_t *content)
 {
     const char *at;
     int parent;
@@ -172,7 +174,7 @@ static bool is_still(const walk_t *walk, size_t place, buffer_t *content)
 
 void proc_tree_kill(pid_t first)
 {
-    cleanup_free walk_t *walk = mem_new(sizeof *walk);
+    cleanup_free process_walk_t *walk = mem_new(sizeof *walk);
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
 
     walk->pids[walk->count++] = first;

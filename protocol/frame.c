@@ -29,16 +29,16 @@ typedef struct {
     uint64_t request;
     uint32_t metadata;
     uint32_t buffers;
-} header_t;
+} frame_header_t;
 
 struct frame_decoder {
-    buffer_t bytes;  /* owned: received bytes that are still needed */
-    size_t start;    /* bytes at the start of `bytes` that were handed out as
-                        frames */
-    size_t wanted;   /* size of the whole frame that begins at `start`; 0 before
-                        its header was read */
-    header_t header; /* of that frame */
-    bytes_t *parts;  /* owned: the buffers of the frame lent last */
+    buffer_t bytes; /* owned: received bytes that are still needed */
+    size_t start;   /* bytes at the start of `bytes` that were handed out as
+                       frames */
+    size_t wanted;  /* size of the whole frame that begins at `start`; 0 before
+                       its header was read */
+    frame_header_t header; /* of that frame */
+    bytes_t *parts;        /* owned: the buffers of the frame lent last */
     size_t part_capacity;
 };
 
@@ -244,9 +244,9 @@ void frame_decoder_added(frame_decoder_t *self, size_t size)
     assert(self->bytes.size < self->bytes.capacity);
 }
 
-static header_t read_header(const uint8_t *at)
+static frame_header_t read_header(const uint8_t *at)
 {
-    return (header_t){
+    return (frame_header_t){
         .body = get32(at),
         .version = get16(at + 4),
         .type = get16(at + 6),
@@ -257,7 +257,7 @@ static header_t read_header(const uint8_t *at)
     };
 }
 
-static int check_header(const header_t *header, fault_t *fault)
+static int check_header(const frame_header_t *header, fault_t *fault)
 {
     if (header->version != FRAME_VERSION)
         return fault_set(fault, EPROTO, "a frame of version %u, not %u",
@@ -296,7 +296,7 @@ static void reserve_parts(frame_decoder_t *self, size_t count)
 static int split_body(frame_decoder_t *self, const uint8_t *body,
                       frame_t *ret_frame, fault_t *fault)
 {
-    const header_t *header = &self->header;
+    const frame_header_t *header = &self->header;
     const uint8_t *sizes = body;
     size_t table = header->buffers * sizeof(uint32_t);
     size_t rest = header->body - table - header->metadata;

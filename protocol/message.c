@@ -18,7 +18,7 @@
 typedef struct {
     bytes_t *items; /* owned, and so are the bytes of each */
     size_t count;
-} list_t;
+} frame_list_t;
 
 typedef enum {
     PART_HEADER,
@@ -38,24 +38,24 @@ struct message {
     size_t id;                 /* where in names each begins */
     size_t type;
     size_t session;
-    list_t identities;
-    list_t buffers;
+    frame_list_t identities;
+    frame_list_t buffers;
     char *sender;         /* owned, or NULL */
     pid_t sender_process; /* 0: unknown */
     uint8_t text[];
 };
 
-static void list_clear(list_t *self)
+static void list_clear(frame_list_t *self)
 {
     for (size_t i = 0; i < self->count; i++) {
         cleanup_free void *bytes = NULL;
         memcpy(&bytes, &self->items[i].bytes, sizeof bytes);
     }
     free(self->items);
-    *self = (list_t){0};
+    *self = (frame_list_t){0};
 }
 
-static void list_add(list_t *self, const void *bytes, size_t size)
+static void list_add(frame_list_t *self, const void *bytes, size_t size)
 {
     /* Full at each power of two. */
     if ((self->count & (self->count - 1)) == 0)
@@ -243,7 +243,7 @@ jspan_t message_content_json(const message_t *self)
     return self->spans[PART_CONTENT];
 }
 
-static size_t list_bytes(const list_t *self)
+static size_t list_bytes(const frame_list_t *self)
 {
     size_t size = self->count * ITEM_COST;
 

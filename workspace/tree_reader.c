@@ -36,7 +36,7 @@ typedef struct {
     bool has_zeros; /* where they belong */
     uint32_t name_size;
     uint64_t size;
-} head_t;
+} record_head_t;
 
 void tree_reader_destroy(tree_reader_t **self_p)
 {
@@ -140,17 +140,19 @@ static uint64_t read_number(const uint8_t *bytes, size_t size)
     return number;
 }
 
-static int read_head(tree_reader_t *self, head_t *ret_head, fault_t *fault)
+static int read_head(tree_reader_t *self, record_head_t *ret_head,
+                     fault_t *fault)
 {
     uint8_t bytes[HEAD];
     int r = read_whole(self, bytes, sizeof bytes, fault);
 
     if (r < 0)
         return r;
-    *ret_head = (head_t){.type = (char) bytes[0],
-                         .has_zeros = !bytes[1] && !bytes[2] && !bytes[3],
-                         .name_size = (uint32_t) read_number(bytes + 4, 4),
-                         .size = read_number(bytes + 8, 8)};
+    *ret_head =
+        (record_head_t){.type = (char) bytes[0],
+                        .has_zeros = !bytes[1] && !bytes[2] && !bytes[3],
+                        .name_size = (uint32_t) read_number(bytes + 4, 4),
+                        .size = read_number(bytes + 8, 8)};
     return 0;
 }
 
@@ -177,7 +179,7 @@ static const struct {
     {'e', TREE_END, 0, 0, 0, 0, "the end has neither name nor content"},
 };
 
-static int check_head(const tree_reader_t *self, const head_t *head,
+static int check_head(const tree_reader_t *self, const record_head_t *head,
                       tree_type_t *ret_type, fault_t *fault)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -271,7 +273,7 @@ static int read_target(tree_reader_t *self, size_t size, fault_t *fault)
 }
 
 /* Checks that the file has what the head says, before any of it is used. */
-static int check_rest(const tree_reader_t *self, const head_t *head,
+static int check_rest(const tree_reader_t *self, const record_head_t *head,
                       fault_t *fault)
 {
     uint64_t left = rest(self);
@@ -289,7 +291,7 @@ int tree_reader_next(tree_reader_t *self, tree_entry_t *ret_entry,
                      fault_t *fault)
 {
     tree_entry_t entry = {.path = self->path};
-    head_t head;
+    record_head_t head;
     int r;
 
     assert(!self->left);

@@ -41,7 +41,7 @@ typedef struct {
 /* The arguments of the thread. */
 typedef struct {
     chained_log_t *log;
-} start_t;
+} audit_start_t;
 
 /* The socket that all writers share; NULL: there is no log. */
 static struct {
@@ -136,7 +136,7 @@ static int on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
 
 static void audit_actor(zsock_t *pipe, void *args)
 {
-    start_t *start = args;
+    audit_start_t *start = args;
     log_actor_t self = {.pipe = pipe, .log = start->log};
     zloop_t *loop = zloop_new();
 
@@ -185,7 +185,7 @@ int audit_new(const char *state_dir, uint64_t file_bytes, uint64_t files,
     cleanup_free char *folder = mem_format("%s/" AUDIT_FOLDER, state_dir);
     cleanup_free char *key_path = mem_format("%s/" AUDIT_KEY_FILE, state_dir);
     uint8_t key[LOG_KEY_SIZE];
-    start_t start = {0};
+    audit_start_t start = {0};
     int r = log_key_read(key_path, true, key, fault);
 
     if (r < 0)

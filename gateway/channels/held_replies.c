@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct held {
-    struct held *next;  /* owned */
-    message_t *message; /* owned; identities, parts, buffers */
+typedef struct held_reply {
+    struct held_reply *next; /* owned */
+    message_t *message;      /* owned; identities, parts, buffers */
     channel_t channel;
     int64_t deadline; /* monotonic ms */
     size_t weight;    /* bytes */
-} held_t;
+} held_reply_t;
 
 struct held_replies {
-    held_t *first; /* owned; the oldest */
+    held_reply_t *first; /* owned; the oldest */
     size_t count, weight;
 };
 
@@ -27,9 +27,9 @@ held_replies_t *held_replies_new(void)
 }
 
 /* Takes the reply at `at` out of the list. */
-static void let_go(held_replies_t *self, held_t **at)
+static void let_go(held_replies_t *self, held_reply_t **at)
 {
-    held_t *held = *at;
+    held_reply_t *held = *at;
 
     *at = held->next;
     self->count--;
@@ -77,8 +77,8 @@ static size_t weigh(const wire_parts_t *parts)
 void held_replies_add(held_replies_t *self, channel_t channel,
                       const wire_parts_t *parts, int64_t now)
 {
-    held_t *held = mem_new(sizeof *held);
-    held_t **end = &self->first;
+    held_reply_t *held = mem_new(sizeof *held);
+    held_reply_t **end = &self->first;
 
     held->message = copy_parts(parts);
     held->channel = channel;
@@ -95,10 +95,10 @@ void held_replies_add(held_replies_t *self, channel_t channel,
 }
 
 /* Returns true if a reply to that client waits before `end`, NULL: at all. */
-static bool waits(const held_replies_t *self, const held_t *end,
+static bool waits(const held_replies_t *self, const held_reply_t *end,
                   channel_t channel, bytes_t identity)
 {
-    for (const held_t *at = self->first; at != end; at = at->next) {
+    for (const held_reply_t *at = self->first; at != end; at = at->next) {
         bytes_t other = message_identity(at->message, 0);
 
         if (at->channel == channel && other.size == identity.size
@@ -119,7 +119,8 @@ bool held_replies_are_there(const held_replies_t *self)
     return self->first != NULL;
 }
 
-static int send_held(const held_t *held, held_replies_send_fn *send, void *arg)
+static int send_held(const held_reply_t *held, held_replies_send_fn *send,
+                     void *arg)
 {
     const message_t *message = held->message;
     wire_parts_t parts = {
@@ -139,10 +140,10 @@ static int send_held(const held_t *held, held_replies_send_fn *send, void *arg)
 void held_replies_retry(held_replies_t *self, int64_t now,
                         held_replies_send_fn *send, void *arg)
 {
-    held_t **at = &self->first;
+    held_reply_t **at = &self->first;
 
     while (*at) {
-        held_t *held = *at;
+        held_reply_t *held = *at;
 
         if (held->deadline > now
             && (waits(self, held, held->channel,

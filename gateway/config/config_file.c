@@ -16,9 +16,9 @@ typedef struct {
     config_report_t *report; /* borrowed */
     const char *file;        /* borrowed */
     char *unknown; /* owned; the path of an unknown section, or NULL */
-} reader_t;
+} config_reader_t;
 
-static void reader_clear(reader_t *self)
+static void reader_clear(config_reader_t *self)
 {
     free(self->unknown);
 }
@@ -31,14 +31,14 @@ static void replace(char **member, const char *text)
 
 /* Returns true below an unknown section: each line there would be one more
  * error. */
-static bool is_lost(const reader_t *self, const char *path)
+static bool is_lost(const config_reader_t *self, const char *path)
 {
     size_t size = self->unknown ? strlen(self->unknown) : 0;
 
     return size && strncmp(path, self->unknown, size) == 0 && path[size] == '/';
 }
 
-static void take_section(reader_t *self, const zpl_item_t *item)
+static void take_section(config_reader_t *self, const zpl_item_t *item)
 {
     fault_t fault;
 
@@ -49,7 +49,7 @@ static void take_section(reader_t *self, const zpl_item_t *item)
                         item->line, fault.text);
 }
 
-static void take_value(reader_t *self, const zpl_item_t *item)
+static void take_value(config_reader_t *self, const zpl_item_t *item)
 {
     const char *before = config_report_place(self->report, item->path);
     cleanup_free char *place = mem_format("%s:%u", self->file, item->line);
@@ -68,7 +68,7 @@ static void take_value(reader_t *self, const zpl_item_t *item)
 
 static void on_item(void *arg, const zpl_item_t *item)
 {
-    reader_t *self = arg;
+    config_reader_t *self = arg;
 
     if (item->flaw)
         config_report_error(self->report, EINVAL, "%s:%u: %s", self->file,
@@ -86,7 +86,7 @@ static void load_file(options_t *self, const char *file,
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     CLEANUP(reader_clear)
-    reader_t reader = {.options = self, .report = report, .file = file};
+    config_reader_t reader = {.options = self, .report = report, .file = file};
     fault_t fault;
 
     if (file_read(file, CONFIG_FILE_MAX, &text, &fault) < 0) {

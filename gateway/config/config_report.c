@@ -19,13 +19,13 @@ typedef struct {
 typedef struct {
     char *key;   /* owned */
     char *place; /* owned */
-} origin_t;
+} key_place_t;
 
 struct config_report {
     finding_t *findings; /* owned */
     size_t finding_count;
     size_t error_count;
-    origin_t *origins; /* owned */
+    key_place_t *origins; /* owned */
     size_t origin_count;
 };
 
@@ -106,7 +106,7 @@ int config_report_code(const config_report_t *self)
     return 0;
 }
 
-static origin_t *find_origin(const config_report_t *self, const char *key)
+static key_place_t *find_origin(const config_report_t *self, const char *key)
 {
     for (size_t i = 0; i < self->origin_count; i++)
         if (strcmp(self->origins[i].key, key) == 0)
@@ -117,13 +117,13 @@ static origin_t *find_origin(const config_report_t *self, const char *key)
 void config_report_came(config_report_t *self, const char *key,
                         const char *place)
 {
-    origin_t *origin = find_origin(self, key);
+    key_place_t *origin = find_origin(self, key);
 
     if (!origin) {
-        self->origins = mem_resize(self->origins,
-                                   (self->origin_count + 1) * sizeof(origin_t));
+        self->origins = mem_resize(self->origins, (self->origin_count + 1)
+                                                      * sizeof(key_place_t));
         origin = &self->origins[self->origin_count++];
-        *origin = (origin_t){.key = mem_text(key)};
+        *origin = (key_place_t){.key = mem_text(key)};
     }
     free(origin->place);
     origin->place = mem_text(place);
@@ -131,7 +131,7 @@ void config_report_came(config_report_t *self, const char *key,
 
 const char *config_report_place(const config_report_t *self, const char *key)
 {
-    const origin_t *origin = find_origin(self, key);
+    const key_place_t *origin = find_origin(self, key);
 
     return origin ? origin->place : NULL;
 }

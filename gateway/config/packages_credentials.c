@@ -22,7 +22,7 @@ typedef struct {
     char *at;      /* borrowed; what is not read yet */
     unsigned line; /* from 1 */
     char last;     /* the character after the last word, which is a NUL now */
-} reader_t;
+} word_reader_t;
 
 /* One machine of the file; the words are borrowed from its text. */
 typedef struct {
@@ -34,9 +34,9 @@ typedef struct {
 typedef struct {
     char text[FILE_MAX + 1];
     size_t size;
-} content_t;
+} credentials_text_t;
 
-static void content_destroy(content_t **self_p)
+static void content_destroy(credentials_text_t **self_p)
 {
     if (!*self_p)
         return;
@@ -74,7 +74,8 @@ static int judge(int fd, const char *path, fault_t *fault)
     return 0;
 }
 
-static int read_all(const char *path, content_t *content, fault_t *fault)
+static int read_all(const char *path, credentials_text_t *content,
+                    fault_t *fault)
 {
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t size = 1;
@@ -103,14 +104,14 @@ static bool is_space(char letter)
     return letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r';
 }
 
-static void skip(reader_t *self)
+static void skip(word_reader_t *self)
 {
     for (; is_space(*self->at); self->at++)
         self->line += *self->at == '\n';
 }
 
 /* Cuts the next word out of the text, without its quotes; NULL at the end. */
-static char *next_word(reader_t *self)
+static char *next_word(word_reader_t *self)
 {
     char *word, *out;
     bool is_quoted;
@@ -135,7 +136,7 @@ static char *next_word(reader_t *self)
 }
 
 /* Returns the next word that is no comment; NULL at the end. */
-static char *next_key(reader_t *self)
+static char *next_key(word_reader_t *self)
 {
     char *word;
 
@@ -214,7 +215,7 @@ static int add(const profile_t *profile, const machine_t *entry, json_t *list,
 }
 
 /* Takes the value of a key into the entry. */
-static int take(reader_t *reader, const char *key, machine_t *entry,
+static int take(word_reader_t *reader, const char *key, machine_t *entry,
                 fault_t *fault)
 {
     unsigned line = reader->line;
@@ -252,10 +253,10 @@ static int refuse_key(const char *key, unsigned line, fault_t *fault)
                      line);
 }
 
-static int parse(const profile_t *profile, content_t *content, json_t *list,
-                 fault_t *fault)
+static int parse(const profile_t *profile, credentials_text_t *content,
+                 json_t *list, fault_t *fault)
 {
-    reader_t reader = {.at = content->text, .line = 1};
+    word_reader_t reader = {.at = content->text, .line = 1};
     machine_t entry = {0};
     const char *key;
     int r;
@@ -289,7 +290,7 @@ int packages_credentials_read(const profile_t *profile, json_t **ret_list,
                               fault_t *fault)
 {
     const char *path = profile->packages.credentials;
-    cleanup_content content_t *content = mem_new(sizeof *content);
+    cleanup_content credentials_text_t *content = mem_new(sizeof *content);
     json_auto_t *list = json_array();
     int r;
 

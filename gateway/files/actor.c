@@ -29,7 +29,7 @@ struct files {
 typedef struct {
     const char *state_dir;
     uint64_t checkpoint_bytes;
-} start_t;
+} files_start_t;
 
 typedef enum {
     FILES_ASK,     /* request, session, workspace, limits */
@@ -247,7 +247,7 @@ static usage_t on_its_way(const files_thread_t *self, const char *session)
 
 static void files_actor(zsock_t *pipe, void *args)
 {
-    const start_t *start = args;
+    const files_start_t *start = args;
     files_thread_t self = {.pipe = pipe,
                            .loop = zloop_new(),
                            .audit = audit_writer_new("files"),
@@ -274,7 +274,7 @@ static void files_actor(zsock_t *pipe, void *args)
 files_t *files_new(const char *state_dir, uint64_t checkpoint_bytes)
 {
     files_t *self = mem_new(sizeof *self);
-    start_t start = {state_dir, checkpoint_bytes};
+    files_start_t start = {state_dir, checkpoint_bytes};
 
     /* The actor signals when it has read its arguments. */
     self->actor = zactor_new(files_actor, &start);

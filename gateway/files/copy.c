@@ -19,11 +19,11 @@ typedef struct {
     int root;           /* owned; where `path` is */
     char *path;         /* owned; of the new file */
     uint64_t folders;   /* above it that were made for it */
-} work_t;
+} file_copy_t;
 
 static void destroy(void *work)
 {
-    work_t *self = work;
+    file_copy_t *self = work;
 
     if (!self)
         return;
@@ -35,14 +35,14 @@ static void destroy(void *work)
     free(self);
 }
 
-static void work_destroy(work_t **self_p)
+static void work_destroy(file_copy_t **self_p)
 {
     destroy(take_ptr(*self_p));
 }
 
 #define cleanup_work CLEANUP(work_destroy)
 
-static int copy_piece(work_t *self, buffer_t *piece, fault_t *fault)
+static int copy_piece(file_copy_t *self, buffer_t *piece, fault_t *fault)
 {
     piece_t got;
     int r = reader_read(self->reader, self->at,
@@ -61,7 +61,7 @@ static int copy_piece(work_t *self, buffer_t *piece, fault_t *fault)
 
 static int step(void *work, buffer_t *piece, fault_t *fault)
 {
-    work_t *self = work;
+    file_copy_t *self = work;
     uint64_t end = (uint64_t) reader_status(self->reader)->st_size;
     uint64_t stop = self->at + COPIES_STEP;
     int64_t deadline = clock_monotonic_ms() + COPIES_MS;
@@ -80,7 +80,7 @@ static int step(void *work, buffer_t *piece, fault_t *fault)
 /* Leaves neither the file nor the folders that were made for it. */
 static bool undo(void *work)
 {
-    work_t *self = work;
+    file_copy_t *self = work;
 
     writer_destroy(&self->writer);
     parents_remove(self->root, self->path, self->folders);
@@ -89,21 +89,21 @@ static bool undo(void *work)
 
 static json_t *answer(const void *work)
 {
-    const work_t *self = work;
+    const file_copy_t *self = work;
 
     return self->done(self->writer, self->at);
 }
 
 static json_t *describe(const void *work)
 {
-    const work_t *self = work;
+    const file_copy_t *self = work;
 
     return json_pack("{s:I}", "size", (json_int_t) self->at);
 }
 
 static usage_t replaced(const void *work)
 {
-    const work_t *self = work;
+    const file_copy_t *self = work;
 
     return writer_replaced(self->writer);
 }
@@ -124,7 +124,7 @@ uint64_t copy_stored(const struct stat *status)
 }
 
 static int open_both(files_thread_t *self, const file_request_t *request,
-                     const copy_plan_t *plan, work_t *work, fault_t *fault)
+                     const copy_plan_t *plan, file_copy_t *work, fault_t *fault)
 {
     int r = plan->file_p ? reader_new_file(plan->file_p, &work->reader, fault)
                          : reader_new(plan->from_root, plan->from, false,
@@ -144,7 +144,7 @@ static int open_both(files_thread_t *self, const file_request_t *request,
 int copy_new(files_thread_t *self, const file_request_t *request,
              const copy_plan_t *plan, fault_t *fault)
 {
-    cleanup_work work_t *work = mem_new(sizeof *work);
+    cleanup_work file_copy_t *work = mem_new(sizeof *work);
     copies_start_t start = {.kind = &kind,
                             .what = plan->what,
                             .path = plan->to,

@@ -25,11 +25,11 @@ typedef struct {
     bool is_dated;           /* that file gets a time of its own at its end */
     usage_t announced;
     usage_t made;
-} work_t;
+} tree_copy_t;
 
 static void destroy(void *work)
 {
-    work_t *self = work;
+    tree_copy_t *self = work;
 
     if (!self)
         return;
@@ -40,7 +40,7 @@ static void destroy(void *work)
     free(self);
 }
 
-static void work_destroy(work_t **self_p)
+static void work_destroy(tree_copy_t **self_p)
 {
     destroy(take_ptr(*self_p));
 }
@@ -50,7 +50,7 @@ static void work_destroy(work_t **self_p)
 int tree_copy_new(const tree_copy_plan_t *plan, int *file_p, void **ret_work,
                   fault_t *fault)
 {
-    cleanup_work work_t *self = mem_new(sizeof *self);
+    cleanup_work tree_copy_t *self = mem_new(sizeof *self);
     int r;
 
     self->file = -1;
@@ -80,7 +80,7 @@ static int explain(const char *path, int r, fault_t *fault)
 }
 
 /* Counts an entry before it is made. */
-static int count(work_t *self, const tree_entry_t *entry, fault_t *fault)
+static int count(tree_copy_t *self, const tree_entry_t *entry, fault_t *fault)
 {
     if (self->made.files >= self->announced.files)
         return fault_set(fault, EPROTO,
@@ -97,7 +97,7 @@ static int count(work_t *self, const tree_entry_t *entry, fault_t *fault)
     return 0;
 }
 
-static int make(work_t *self, const tree_entry_t *entry, fault_t *fault)
+static int make(tree_copy_t *self, const tree_entry_t *entry, fault_t *fault)
 {
     cleanup_fd int parent = -1, made = -1;
     int root = hidden_folder_root(self->folder), r;
@@ -117,7 +117,7 @@ static int make(work_t *self, const tree_entry_t *entry, fault_t *fault)
 }
 
 /* Makes the next entry; returns 1 at the end of the tree. */
-static int make_next(work_t *self, fault_t *fault)
+static int make_next(tree_copy_t *self, fault_t *fault)
 {
     tree_entry_t entry;
     int r = tree_reader_next(self->reader, &entry, fault);
@@ -136,7 +136,7 @@ static int make_next(work_t *self, fault_t *fault)
 }
 
 /* Ends the file that was made last. */
-static int end_file(work_t *self, fault_t *fault)
+static int end_file(tree_copy_t *self, fault_t *fault)
 {
     const struct timespec date = {.tv_sec = TREE_DATE};
     const struct timespec times[] = {date, date};
@@ -148,7 +148,7 @@ static int end_file(work_t *self, fault_t *fault)
 }
 
 /* Writes a piece of the file that was made last. */
-static int write_piece(work_t *self, size_t *bytes_left, fault_t *fault)
+static int write_piece(tree_copy_t *self, size_t *bytes_left, fault_t *fault)
 {
     bytes_t piece;
     int r = tree_reader_content(self->reader, *bytes_left, &piece, fault);
@@ -163,7 +163,7 @@ static int write_piece(work_t *self, size_t *bytes_left, fault_t *fault)
 
 static int step(void *work, buffer_t *piece, fault_t *fault)
 {
-    work_t *self = work;
+    tree_copy_t *self = work;
     int64_t deadline = clock_monotonic_ms() + COPIES_MS;
     size_t bytes_left = COPIES_STEP;
     int entries = 0, r;
@@ -183,14 +183,14 @@ static int step(void *work, buffer_t *piece, fault_t *fault)
 
 static bool undo(void *work)
 {
-    work_t *self = work;
+    tree_copy_t *self = work;
 
     return hidden_folder_undo(self->folder, self->made.files);
 }
 
 static json_t *describe(const void *work)
 {
-    const work_t *self = work;
+    const tree_copy_t *self = work;
 
     return json_pack("{s:I,s:I}", "size", (json_int_t) self->made.bytes,
                      "files", (json_int_t) self->made.files);
@@ -198,7 +198,7 @@ static json_t *describe(const void *work)
 
 static usage_t replaced(const void *work)
 {
-    const work_t *self = work;
+    const tree_copy_t *self = work;
 
     return hidden_folder_replaced(self->folder);
 }

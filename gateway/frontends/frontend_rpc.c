@@ -12,10 +12,10 @@ typedef struct {
     char
         attach[FRONTEND_ID_MAX]; /* the session it attaches; "": the caller's */
     bool is_following;           /* it is answered again and again */
-} call_t;
+} rpc_call_t;
 
 static int send_call(frontend_t *self, const frontend_call_t *request,
-                     const call_t *call, fault_t *fault)
+                     const rpc_call_t *call, fault_t *fault)
 {
     cleanup_buffer buffer_t metadata = BUFFER_EMPTY;
     const char *id;
@@ -43,7 +43,7 @@ static int send_call(frontend_t *self, const frontend_call_t *request,
 int frontend_call(frontend_t *self, const frontend_call_t *request,
                   fault_t *fault)
 {
-    const call_t call = {.tag = request->tag};
+    const rpc_call_t call = {.tag = request->tag};
 
     return send_call(self, request, &call, fault);
 }
@@ -52,7 +52,7 @@ int frontend_call(frontend_t *self, const frontend_call_t *request,
  * answer. */
 static const char *find_id(const frontend_t *self, uint64_t tag)
 {
-    for (const call_t *at = zhashx_first(self->waiting); at;
+    for (const rpc_call_t *at = zhashx_first(self->waiting); at;
          at = zhashx_next(self->waiting))
         if (at->tag == tag)
             return zhashx_cursor(self->waiting);
@@ -80,7 +80,7 @@ void frontend_withdraw(frontend_t *self, uint64_t tag)
 
 int frontend_follow(frontend_t *self, fault_t *fault)
 {
-    const call_t call = {.is_following = true};
+    const rpc_call_t call = {.is_following = true};
 
     return send_call(self, &(frontend_call_t){.type = "session_follow_request"},
                      &call, fault);
@@ -89,7 +89,7 @@ int frontend_follow(frontend_t *self, fault_t *fault)
 int frontend_rpc_attach(frontend_t *self, const char *session, fault_t *fault)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    call_t call = {0};
+    rpc_call_t call = {0};
 
     snprintf(call.attach, sizeof call.attach, "%s", session);
     jspan_write_begin(&content);
@@ -105,13 +105,13 @@ int frontend_rpc_attach(frontend_t *self, const char *session, fault_t *fault)
 /* Returns the request that this message answers: a copy, since the table
  * forgets it unless more answers follow. */
 static bool take_call(frontend_t *self, const message_t *answer,
-                      call_t *ret_call)
+                      rpc_call_t *ret_call)
 {
     bytes_t parent = message_parent(answer);
     jspan_t header;
     cleanup_free char *id = NULL;
     fault_t fault;
-    call_t *call;
+    rpc_call_t *call;
 
     if (jspan_check(parent.bytes, parent.size, &header, &fault) < 0)
         return false;
@@ -135,7 +135,7 @@ bool frontend_rpc_next(frontend_t *self, char ret_attached[FRONTEND_ID_MAX],
                        frontend_event_t *ret_event)
 {
     channel_t channel;
-    call_t call;
+    rpc_call_t call;
     fault_t fault;
 
     do {

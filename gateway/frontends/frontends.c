@@ -16,23 +16,23 @@
 #include <string.h>
 #include <zmq.h>
 
-typedef struct link {
-    struct link *next; /* owned */
+typedef struct frontend_link {
+    struct frontend_link *next; /* owned */
     char frontend[FRONTEND_NAME_MAX + 1];
     zsock_t *socket;      /* owned */
     uint64_t sent, taken; /* weight of EVENTs (attach_wire.h) */
     bool is_behind;       /* events were left out */
-} link_t;
+} frontend_link_t;
 
 struct frontends {
     char session[FRONTEND_ID_MAX];
-    link_t *links; /* owned */
+    frontend_link_t *links; /* owned */
     size_t count;
 };
 
-static void link_destroy(link_t **link_p)
+static void link_destroy(frontend_link_t **link_p)
 {
-    link_t *link = *link_p;
+    frontend_link_t *link = *link_p;
 
     zsock_destroy(&link->socket);
     free(link);
@@ -54,7 +54,7 @@ void frontends_destroy(frontends_t **self_p)
     if (!self)
         return;
     while (self->links) {
-        link_t *first = self->links;
+        frontend_link_t *first = self->links;
         self->links = first->next;
         link_destroy(&first);
     }
@@ -62,17 +62,19 @@ void frontends_destroy(frontends_t **self_p)
     *self_p = NULL;
 }
 
-static link_t *find_frontend(const frontends_t *self, const char *frontend)
+static frontend_link_t *find_frontend(const frontends_t *self,
+                                      const char *frontend)
 {
-    for (link_t *at = self->links; at; at = at->next)
+    for (frontend_link_t *at = self->links; at; at = at->next)
         if (strcmp(at->frontend, frontend) == 0)
             return at;
     return NULL;
 }
 
-static link_t *find_socket(const frontends_t *self, const zsock_t *socket)
+static frontend_link_t *find_socket(const frontends_t *self,
+                                    const zsock_t *socket)
 {
-    for (link_t *at = self->links; at; at = at->next)
+    for (frontend_link_t *at = self->links; at; at = at->next)
         if (at->socket == socket)
             return at;
     return NULL;
@@ -82,7 +84,7 @@ int frontends_attach(frontends_t *self, const char *frontend,
                      zsock_t **ret_socket, fault_t *fault)
 {
     char endpoint[FRONTEND_ENDPOINT_SIZE];
-    link_t *link;
+    frontend_link_t *link;
 
     if (!frontend_endpoint(frontend, endpoint))
         return fault_set(fault, EINVAL,
@@ -116,7 +118,7 @@ int frontends_attach(frontends_t *self, const char *frontend,
 
 zsock_t *frontends_socket(const frontends_t *self, size_t index)
 {
-    link_t *at = self->links;
+    frontend_link_t *at = self->links;
 
     while (at && index--)
         at = at->next;
@@ -130,7 +132,7 @@ bool frontends_are_there(const frontends_t *self)
 
 /* Returns true if a frame was sent; `error` is libzmq's if not. A frontend that
  * has gone is no error. */
-static bool is_sent(const link_t *link, int error)
+static bool is_sent(const frontend_link_t *link, int error)
 {
     if (error)
         log_debug("front=%s not sent: %s", link->frontend, zmq_strerror(error));
@@ -138,8 +140,8 @@ static bool is_sent(const link_t *link, int error)
 }
 
 /* Sends frames. */
-static bool send_frames(link_t *link, const bytes_t *frames, size_t count,
-                        bool more)
+static bool send_frames(frontend_link_t *link, const bytes_t *frames,
+                        size_t count, bool more)
 {
     for (size_t i = 0; i < count; i++) {
         int flags = more || i + 1 < count ? ZMQ_SNDMORE : 0;
@@ -154,14 +156,15 @@ static bool send_frames(link_t *link, const bytes_t *frames, size_t count,
 }
 
 /* Sends a message of one frame besides its head. */
-static void send_one(link_t *link, const attach_head_t *head, bytes_t frame)
+static void send_one(frontend_link_t *link, const attach_head_t *head,
+                     bytes_t frame)
 {
     const bytes_t frames[2] = {attach_head_bytes(head), frame};
 
     send_frames(link, frames, 2, false);
 }
 
-static void greet(link_t *link, uint64_t seq, const char *json)
+static void greet(frontend_link_t *link, uint64_t seq, const char *json)
 {
     attach_head_t head = {.type = ATTACH_HELLO, .seq = seq};
 
@@ -172,14 +175,14 @@ static void greet(link_t *link, uint64_t seq, const char *json)
 void frontends_greet(frontends_t *self, const char *frontend, uint64_t seq,
                      const char *json)
 {
-    link_t *link = find_frontend(self, frontend);
+    frontend_link_t *link = find_frontend(self, frontend);
 
     if (link)
         greet(link, seq, json);
 }
 
 /* Sends the content as the parcel of all receivers, if they share one. */
-static bool send_content(link_t *link, const wire_parts_t *parts)
+static bool send_content(frontend_link_t *link, const wire_parts_t *parts)
 {
     bool has_buffers = parts->buffer_count > 0;
     zmq_parcel_t *parcel;
@@ -192,7 +195,7 @@ static bool send_content(link_t *link, const wire_parts_t *parts)
                                ZMQ_DONTWAIT | (has_buffers ? ZMQ_SNDMORE : 0)));
 }
 
-static void send_event(link_t *link, uint64_t seq, channel_t channel,
+static void send_event(frontend_link_t *link, uint64_t seq, channel_t channel,
                        bytes_t client, uint64_t request,
                        const wire_parts_t *parts)
 {
@@ -216,7 +219,7 @@ static void send_event(link_t *link, uint64_t seq, channel_t channel,
 void frontends_publish(frontends_t *self, uint64_t seq, uint64_t request,
                        const wire_parts_t *parts)
 {
-    for (link_t *at = self->links; at; at = at->next) {
+    for (frontend_link_t *at = self->links; at; at = at->next) {
         if (at->sent - at->taken > FRONTENDS_UNTAKEN_MAX)
             at->is_behind = true;
         if (!at->is_behind)
@@ -227,7 +230,7 @@ void frontends_publish(frontends_t *self, uint64_t seq, uint64_t request,
 void frontends_answer(frontends_t *self, uint64_t seq, channel_t channel,
                       const frontends_asker_t *asker, const wire_parts_t *parts)
 {
-    link_t *link = find_frontend(self, asker->frontend);
+    frontend_link_t *link = find_frontend(self, asker->frontend);
 
     if (link)
         send_event(link, seq, channel, asker->client, asker->request, parts);
@@ -237,11 +240,12 @@ void frontends_send_state(frontends_t *self, const char *json)
 {
     attach_head_t head = {.type = ATTACH_STATE};
 
-    for (link_t *at = self->links; at; at = at->next)
+    for (frontend_link_t *at = self->links; at; at = at->next)
         send_one(at, &head, text_bytes(json));
 }
 
-static void say_bye(link_t *link, const char *reason, const char *sentence)
+static void say_bye(frontend_link_t *link, const char *reason,
+                    const char *sentence)
 {
     cleanup_buffer buffer_t json = BUFFER_EMPTY;
     attach_head_t head = {.type = ATTACH_BYE};
@@ -256,14 +260,14 @@ static void say_bye(link_t *link, const char *reason, const char *sentence)
 void frontends_say_goodbye(frontends_t *self, const char *reason,
                            const char *sentence)
 {
-    for (link_t *at = self->links; at; at = at->next)
+    for (frontend_link_t *at = self->links; at; at = at->next)
         say_bye(at, reason, sentence);
 }
 
 void frontends_drop(frontends_t *self, zsock_t *socket)
 {
-    link_t *link = find_socket(self, socket);
-    link_t **at = &self->links;
+    frontend_link_t *link = find_socket(self, socket);
+    frontend_link_t **at = &self->links;
 
     if (!link)
         return;
@@ -294,7 +298,7 @@ static message_t *read_request(zmsg_t *frames)
 }
 
 /* Returns true if the frontend has room for messages again. */
-static bool note_taken(link_t *link, uint64_t taken)
+static bool note_taken(frontend_link_t *link, uint64_t taken)
 {
     link->taken = taken;
     return link->is_behind
@@ -306,7 +310,7 @@ frontends_message_t frontends_next(frontends_t *self, zsock_t *socket,
                                    channel_t *ret_channel,
                                    message_t **ret_message)
 {
-    link_t *link = find_socket(self, socket);
+    frontend_link_t *link = find_socket(self, socket);
 
     while (link && zsock_events(socket) & ZMQ_POLLIN) {
         cleanup_zmsg zmsg_t *frames = zmsg_recv(socket);

@@ -21,7 +21,7 @@ typedef enum {
 typedef struct {
     command_kind_t kind;
     gate_port_t *port; /* NULL: STOP */
-} command_t;
+} gate_command_t;
 
 struct gate {
     memory_budget_t *memory; /* borrowed */
@@ -37,7 +37,7 @@ static _Atomic(gate_t *) the_gate; /* of the program */
 
 static void on_command(traffic_t *traffic, int commands)
 {
-    command_t command;
+    gate_command_t command;
 
     if (read(commands, &command, sizeof command) != sizeof command)
         return;
@@ -71,7 +71,7 @@ static void *run(void *arg)
 
 static void send_command(gate_t *self, command_kind_t kind, gate_port_t *port)
 {
-    command_t command = {.kind = kind, .port = port};
+    gate_command_t command = {.kind = kind, .port = port};
 
     while (write(self->commands[1], &command, sizeof command) < 0
            && errno == EINTR)

@@ -27,7 +27,7 @@ typedef struct {
     const notebook_t *right;
     words_t *left_words;
     words_t *right_words;
-} cells_t;
+} cell_pairs_t;
 
 static int by_value(const void *left, const void *right)
 {
@@ -104,7 +104,7 @@ static bool same_source(const notebook_cell_t *left,
 
 static unsigned score_cells(void *arg, size_t i, size_t k)
 {
-    cells_t *cells = arg;
+    cell_pairs_t *cells = arg;
     const notebook_cell_t *left = &cells->left->cells[i];
     const notebook_cell_t *right = &cells->right->cells[k];
     bool same_id = strcmp(left->id, right->id) == 0;
@@ -269,7 +269,7 @@ static json_t *diff_single(const notebook_cell_t *left,
         diff_source(left ? left : &nothing, right ? right : &nothing));
 }
 
-static json_t *diff_step(const compare_t *compare, const cells_t *cells,
+static json_t *diff_step(const compare_t *compare, const cell_pairs_t *cells,
                          lcs_pair_t pair)
 {
     notebook_cell_t *left =
@@ -289,7 +289,8 @@ static json_t *diff_step(const compare_t *compare, const cells_t *cells,
 json_t *notebook_diff(const compare_t *compare, const notebook_t *left,
                       const notebook_t *right)
 {
-    cells_t cells = {left, right, find_all_words(left), find_all_words(right)};
+    cell_pairs_t cells = {left, right, find_all_words(left),
+                          find_all_words(right)};
     size_t count;
     cleanup_free lcs_pair_t *pairs =
         lcs_rows(left->count, right->count, score_cells, &cells, &count);

@@ -10,14 +10,14 @@
 typedef struct {
     const char *text;
     size_t size;
-} view_t;
+} text_view_t;
 
-static char at(view_t view, size_t i)
+static char at(text_view_t view, size_t i)
 {
     return i < view.size ? view.text[i] : '\0';
 }
 
-static size_t digits(view_t view, size_t i)
+static size_t digits(text_view_t view, size_t i)
 {
     size_t start = i;
 
@@ -26,7 +26,7 @@ static size_t digits(view_t view, size_t i)
     return i - start;
 }
 
-static size_t hexes(view_t view, size_t i)
+static size_t hexes(text_view_t view, size_t i)
 {
     size_t start = i;
 
@@ -37,7 +37,7 @@ static size_t hexes(view_t view, size_t i)
 
 /* Each gives the size of what begins at `i`, 0 when nothing does. */
 
-static size_t escape(view_t view, size_t i)
+static size_t escape(text_view_t view, size_t i)
 {
     size_t start = i;
 
@@ -50,7 +50,7 @@ static size_t escape(view_t view, size_t i)
     return i - start + 1;
 }
 
-static size_t address(view_t view, size_t i)
+static size_t address(text_view_t view, size_t i)
 {
     size_t count;
 
@@ -62,7 +62,7 @@ static size_t address(view_t view, size_t i)
 
 /* Measures an identifier: 8-4-4-4-12, or 32 and more hexadecimal digits in a
  * row. */
-static size_t identifier(view_t view, size_t i)
+static size_t identifier(text_view_t view, size_t i)
 {
     static const size_t groups[] = {8, 4, 4, 4, 12};
     size_t start = i;
@@ -79,7 +79,7 @@ static size_t identifier(view_t view, size_t i)
     return i - start;
 }
 
-static size_t clock_time(view_t view, size_t i)
+static size_t clock_time(text_view_t view, size_t i)
 {
     size_t start = i;
 
@@ -101,7 +101,7 @@ static size_t clock_time(view_t view, size_t i)
 
 /* Measures a date with a time of day, which is when the code ran. A date alone
  * may be data. */
-static size_t moment(view_t view, size_t i)
+static size_t moment(text_view_t view, size_t i)
 {
     size_t time;
 
@@ -121,7 +121,7 @@ static const char *const units[] = {
 };
 
 /* Measures a number and a unit of time: "351 ns", "1.5s/it", "2min 3s". */
-static size_t duration(view_t view, size_t i)
+static size_t duration(text_view_t view, size_t i)
 {
     size_t number = digits(view, i);
 
@@ -141,7 +141,7 @@ static size_t duration(view_t view, size_t i)
     return 0;
 }
 
-static bool follows(view_t view, size_t i, const char *word)
+static bool follows(text_view_t view, size_t i, const char *word)
 {
     size_t width = strlen(word);
 
@@ -149,7 +149,7 @@ static bool follows(view_t view, size_t i, const char *word)
 }
 
 /* Measures how fast something went: "85.97it/s", "1.2s/it", "3.4MB/s". */
-static size_t rate(view_t view, size_t i)
+static size_t rate(text_view_t view, size_t i)
 {
     static const char *const names[] = {"it/s",  "s/it",  "B/s",  "kB/s",
                                         "KB/s",  "MB/s",  "GB/s", "KiB/s",
@@ -168,7 +168,7 @@ static size_t rate(view_t view, size_t i)
 }
 
 /* Measures "1,000,000 loops each": as many as %timeit took for long enough. */
-static size_t loops(view_t view, size_t i)
+static size_t loops(text_view_t view, size_t i)
 {
     size_t size = 0;
 
@@ -180,7 +180,7 @@ static size_t loops(view_t view, size_t i)
 
 /* Measures a cell's file of IPython before 8:
  * "<ipython-input-10-0123456789ab>". */
-static size_t old_cell(view_t view, size_t i)
+static size_t old_cell(text_view_t view, size_t i)
 {
     static const char prefix[] = "<ipython-input-";
     size_t size = sizeof prefix - 1;
@@ -194,7 +194,7 @@ static size_t old_cell(view_t view, size_t i)
 }
 
 /* Measures a cell's file without its folder: "859882524.py, line 1". */
-static size_t cell_file(view_t view, size_t i)
+static size_t cell_file(text_view_t view, size_t i)
 {
     size_t number = digits(view, i);
 
@@ -202,7 +202,7 @@ static size_t cell_file(view_t view, size_t i)
 }
 
 /* Measures a name that contains a random or a running number. */
-static size_t made_up(view_t view, size_t i)
+static size_t made_up(text_view_t view, size_t i)
 {
     static const char temporary[] = "/tmp/ipykernel_";
     size_t width = sizeof temporary - 1;
@@ -220,7 +220,7 @@ static size_t made_up(view_t view, size_t i)
 }
 
 static const struct {
-    size_t (*find)(view_t view, size_t i);
+    size_t (*find)(text_view_t view, size_t i);
     const char *word;
 } forms[] = {
     {address, "<address>"},   {identifier, "<id>"}, {moment, "<time>"},
@@ -229,7 +229,7 @@ static const struct {
     {old_cell, "<name>.py"},
 };
 
-static size_t find_form(view_t view, size_t i, const char **ret_word)
+static size_t find_form(text_view_t view, size_t i, const char **ret_word)
 {
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
         size_t size = forms[f].find(view, i);
@@ -243,7 +243,7 @@ static size_t find_form(view_t view, size_t i, const char **ret_word)
 
 /* Returns true if a form may begin here: not in the middle of a word or of a
  * number. */
-static bool is_boundary(view_t view, size_t i)
+static bool is_boundary(text_view_t view, size_t i)
 {
     unsigned char before = i ? (unsigned char) view.text[i - 1] : ' ';
 
@@ -251,7 +251,7 @@ static bool is_boundary(view_t view, size_t i)
 }
 
 /* Measures carriage returns in a row, which do what one does. */
-static size_t returns(view_t view, size_t i)
+static size_t returns(text_view_t view, size_t i)
 {
     size_t start = i;
 
@@ -262,7 +262,7 @@ static size_t returns(view_t view, size_t i)
 
 void normal_text(const char *text, size_t size, buffer_t *out)
 {
-    view_t view = {text, size};
+    text_view_t view = {text, size};
     size_t line = out->size;
     const char *word = NULL;
 

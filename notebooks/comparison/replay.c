@@ -186,16 +186,16 @@ static void count_step(replay_summary_t *summary, const replay_step_t *step)
 typedef struct {
     replay_step_t *steps; /* owned */
     size_t count, capacity;
-} waiting_t;
+} open_displays_t;
 
-static void waiting_clear(waiting_t *self)
+static void waiting_clear(open_displays_t *self)
 {
     for (size_t i = 0; i < self->count; i++)
         replay_step_clear(&self->steps[i]);
     free(self->steps);
 }
 
-static void keep_waiting(waiting_t *self, replay_step_t *step)
+static void keep_waiting(open_displays_t *self, replay_step_t *step)
 {
     if (self->count == self->capacity) {
         self->capacity = self->capacity ? 2 * self->capacity : 16;
@@ -206,7 +206,7 @@ static void keep_waiting(waiting_t *self, replay_step_t *step)
     *step = (replay_step_t){0};
 }
 
-static void end_waiting(waiting_t *self, const replay_options_t *options,
+static void end_waiting(open_displays_t *self, const replay_options_t *options,
                         replay_summary_t *summary)
 {
     for (size_t i = 0; i < self->count; i++) {
@@ -221,7 +221,7 @@ static void end_waiting(waiting_t *self, const replay_options_t *options,
 
 /* Returns false if the run ends here. */
 static bool take_step(replay_step_t *step, const replay_options_t *options,
-                      waiting_t *waiting, replay_summary_t *summary)
+                      open_displays_t *waiting, replay_summary_t *summary)
 {
     bool goes_on;
 
@@ -239,7 +239,7 @@ int replay_run(const notebook_t *notebook, const cell_executor_t *runner,
                const replay_options_t *options, replay_summary_t *ret_summary,
                fault_t *fault)
 {
-    CLEANUP(waiting_clear) waiting_t waiting = {0};
+    CLEANUP(waiting_clear) open_displays_t waiting = {0};
     size_t count = replay_count(notebook), number = 0;
     cleanup_free bool *has_differed = mem_new(count + 1);
     size_t last = options->last ? options->last : count;

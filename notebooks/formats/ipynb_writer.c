@@ -79,7 +79,7 @@ static void end_ipynb(FILE *out, json_t *metadata, size_t count)
     json_stream_flush(&stream);
 }
 
-const writer_t ipynb_writer = {begin_ipynb, write_ipynb, end_ipynb};
+const notebook_writer_t ipynb_writer = {begin_ipynb, write_ipynb, end_ipynb};
 
 static void write_whole(FILE *out, const notebook_cell_t *cell, size_t index)
 {
@@ -92,7 +92,7 @@ static void write_whole(FILE *out, const notebook_cell_t *cell, size_t index)
     json_stream_flush(&stream);
 }
 
-const writer_t whole_writer = {begin_ipynb, write_whole, end_ipynb};
+const notebook_writer_t whole_writer = {begin_ipynb, write_whole, end_ipynb};
 
 static void begin_jsonl(FILE *out)
 {
@@ -118,4 +118,4 @@ static void end_jsonl(FILE *out, json_t *metadata, size_t count)
     putc('\n', out);
 }
 
-const writer_t jsonl_writer = {begin_jsonl, write_jsonl, end_jsonl};
+const notebook_writer_t jsonl_writer = {begin_jsonl, write_jsonl, end_jsonl};

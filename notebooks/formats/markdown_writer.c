@@ -280,4 +280,4 @@ static void end(FILE *file, json_t *metadata, size_t count)
         fwrite(out.data, 1, out.size, file);
 }
 
-const writer_t markdown_writer = {begin, write_cell, end};
+const notebook_writer_t markdown_writer = {begin, write_cell, end};

@@ -160,4 +160,4 @@ static void end(FILE *file, json_t *metadata, size_t count)
     write_out(file, &out);
 }
 
-const writer_t page_writer = {begin, write_cell, end};
+const notebook_writer_t page_writer = {begin, write_cell, end};

@@ -57,4 +57,4 @@ static void end(FILE *out, json_t *metadata, size_t count)
     (void) count;
 }
 
-const writer_t script_writer = {begin, write_cell, end};
+const notebook_writer_t script_writer = {begin, write_cell, end};

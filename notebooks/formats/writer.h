@@ -10,13 +10,14 @@ typedef struct {
     void (*begin)(FILE *out);
     void (*cell)(FILE *out, const notebook_cell_t *cell, size_t index);
     void (*end)(FILE *out, json_t *metadata, size_t count);
-} writer_t;
+} notebook_writer_t;
 
-extern const writer_t ipynb_writer;    /* as nbformat writes it */
-extern const writer_t whole_writer;    /* ipynb with texts in one piece */
-extern const writer_t page_writer;     /* HTML in which nothing acts */
-extern const writer_t jsonl_writer;    /* a cell a line; then the metadata */
-extern const writer_t markdown_writer; /* for people and terminals */
-extern const writer_t script_writer;   /* Python, cells after "# %%" */
+extern const notebook_writer_t ipynb_writer; /* as nbformat writes it */
+extern const notebook_writer_t whole_writer; /* ipynb with texts in one piece */
+extern const notebook_writer_t page_writer;  /* HTML in which nothing acts */
+extern const notebook_writer_t
+    jsonl_writer; /* a cell a line; then the metadata */
+extern const notebook_writer_t markdown_writer; /* for people and terminals */
+extern const notebook_writer_t script_writer;   /* Python, cells after "# %%" */
 
 #endif

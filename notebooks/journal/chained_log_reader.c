@@ -43,7 +43,7 @@ typedef struct {
     char text[CHAINED_LOG_HEAD_SIZE + 1];
     bool is_there; /* and has two numbers: */
     uint64_t first, last;
-} head_t;
+} log_head_t;
 
 static void flaw(log_walk_t *self, const char *what)
 {
@@ -191,11 +191,11 @@ static int read_file(log_walk_t *self, const char *folder, fault_t *fault)
 }
 
 /* Reads the head; it is "" if it is missing or too short. */
-static void read_head(const char *folder, head_t *ret_head)
+static void read_head(const char *folder, log_head_t *ret_head)
 {
     cleanup_free char *path = mem_format("%s/head", folder);
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    head_t head = {.text = ""};
+    log_head_t head = {.text = ""};
 
     if (fd >= 0
         && read(fd, head.text, CHAINED_LOG_HEAD_SIZE) == CHAINED_LOG_HEAD_SIZE
@@ -207,7 +207,7 @@ static void read_head(const char *folder, head_t *ret_head)
 
 /* Returns false if a head's HMAC is not that of its record. Nothing is known of
  * a record that was not read: its file has gone meanwhile. */
-static bool is_signed(const log_walk_t *self, const head_t *head)
+static bool is_signed(const log_walk_t *self, const log_head_t *head)
 {
     char hex[2 * CHAINED_LOG_MAC_SIZE + 1];
     uint8_t mac[CHAINED_LOG_MAC_SIZE];
@@ -228,8 +228,8 @@ static bool is_signed(const log_walk_t *self, const head_t *head)
  * log's end is compared with the head that was there before the records were
  * read, and its beginning with the head after that. A writer that was killed
  * may have left the head one record late, and no more. */
-static void check_head(log_walk_t *self, const head_t *before,
-                       const head_t *after)
+static void check_head(log_walk_t *self, const log_head_t *before,
+                       const log_head_t *after)
 {
     self->line++;
     if (!after->is_there)
@@ -273,7 +273,7 @@ int chained_log_read(const char *folder, const uint8_t key[LOG_KEY_SIZE],
                      chained_log_report_t *ret_report, fault_t *fault)
 {
     log_walk_t scan = {.key = key, .each = each, .arg = arg};
-    head_t before, after;
+    log_head_t before, after;
     int r;
 
     read_head(folder, &before);
@@ -296,7 +296,7 @@ int chained_log_tail(const char *folder, uint64_t file, const uint8_t *key,
 {
     log_walk_t scan = {.key = key, .file = file};
     chained_log_tail_t tail = {0};
-    head_t head;
+    log_head_t head;
     int r = read_file(&scan, folder, fault);
 
     if (r < 0)

@@ -176,11 +176,12 @@ typedef struct {
     const journal_source_t *source;
     const journal_follower_ops_t *ops;
     void *arg; /* of ops */
-} step_t;
+} follower_step_t;
 
 /* Finds out which request caused the record, and whether its client is this
  * peer's; another one's name is cleared. */
-static void find_origin(const step_t *step, const journal_record_t *record)
+static void find_origin(const follower_step_t *step,
+                        const journal_record_t *record)
 {
     const journal_source_t *source = step->source;
     origin_t *origin = &step->self->origin;
@@ -198,7 +199,7 @@ static void find_origin(const step_t *step, const journal_record_t *record)
         origin->client[0] = '\0';
 }
 
-static void send_idle(const step_t *step, uint64_t request)
+static void send_idle(const follower_step_t *step, uint64_t request)
 {
     journal_follower_t *self = step->self;
 
@@ -206,7 +207,8 @@ static void send_idle(const step_t *step, uint64_t request)
     self->idles[self->idle_at++ % IDLES] = request;
 }
 
-static void send_request(const step_t *step, const journal_record_t *record)
+static void send_request(const follower_step_t *step,
+                         const journal_record_t *record)
 {
     const origin_t *origin = &step->self->origin;
 
@@ -215,7 +217,8 @@ static void send_request(const step_t *step, const journal_record_t *record)
         step->ops->begin_request(step->arg, record, origin);
 }
 
-static void send_event(const step_t *step, const journal_record_t *record)
+static void send_event(const follower_step_t *step,
+                       const journal_record_t *record)
 {
     const origin_t *origin = &step->self->origin;
 
@@ -225,7 +228,8 @@ static void send_event(const step_t *step, const journal_record_t *record)
         step->ops->answer(step->arg, CHANNEL_STDIN, record, origin);
 }
 
-static void send_reply(const step_t *step, const journal_record_t *record)
+static void send_reply(const follower_step_t *step,
+                       const journal_record_t *record)
 {
     const origin_t *origin = &step->self->origin;
 
@@ -235,7 +239,8 @@ static void send_reply(const step_t *step, const journal_record_t *record)
 }
 
 /* Outputs that were given up are mentioned in their place. */
-static void send_gap(const step_t *step, const journal_record_t *record)
+static void send_gap(const follower_step_t *step,
+                     const journal_record_t *record)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
     jspan_t whole = {0};
@@ -253,7 +258,8 @@ static void send_gap(const step_t *step, const journal_record_t *record)
                             buffer_bytes(&content));
 }
 
-static void send_record(const step_t *step, const journal_record_t *record)
+static void send_record(const follower_step_t *step,
+                        const journal_record_t *record)
 {
     find_origin(step, record);
     if (record->kind == JOURNAL_REQUEST)
@@ -270,7 +276,8 @@ static void send_record(const step_t *step, const journal_record_t *record)
 
 /* Finishes the record at the position, which the peer has: a reply may have to
  * be repeated, or its idle may have been left out. */
-static void finish_record(const step_t *step, const journal_record_t *record)
+static void finish_record(const follower_step_t *step,
+                          const journal_record_t *record)
 {
     const journal_follower_t *self = step->self;
     bool is_idle_sent = self->status.at == record->seq
@@ -291,7 +298,7 @@ int journal_follower_step(journal_follower_t *self,
                           const journal_follower_ops_t *ops, void *arg,
                           fault_t *fault)
 {
-    const step_t step = {self, source, ops, arg};
+    const follower_step_t step = {self, source, ops, arg};
     journal_record_t record;
     int r = 1;
 

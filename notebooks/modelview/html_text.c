@@ -15,7 +15,7 @@ typedef struct {
     buffer_t *out;        /* borrowed */
     size_t begin;         /* of our text in *out */
     bool is_blank_due;    /* white space was passed */
-} page_t;
+} html_reader_t;
 
 static const struct {
     const char *name;
@@ -35,7 +35,7 @@ static const struct {
     {"#39;", "'"}, {"apos;", "'"}, {"nbsp;", " "}, {"hellip;", "…"},
 };
 
-static void put(page_t *self, const char *text, size_t size)
+static void put(html_reader_t *self, const char *text, size_t size)
 {
     bool is_at_line = self->out->size == self->begin
                       || self->out->data[self->out->size - 1] == '\n'
@@ -48,7 +48,7 @@ static void put(page_t *self, const char *text, size_t size)
 }
 
 /* Puts a line break or a tab, of which two in a row say no more than one. */
-static void put_break(page_t *self, const char *text)
+static void put_break(html_reader_t *self, const char *text)
 {
     self->is_blank_due = false;
     if (*text == '\n')
@@ -61,7 +61,7 @@ static void put_break(page_t *self, const char *text)
 }
 
 /* Passes over everything up to the end tag of an element that shows nothing. */
-static void skip_element(page_t *self, const char *name)
+static void skip_element(html_reader_t *self, const char *name)
 {
     size_t size = strlen(name);
 
@@ -77,7 +77,7 @@ static void skip_element(page_t *self, const char *name)
     self->at = close ? close + 1 : self->end;
 }
 
-static void take_tag(page_t *self)
+static void take_tag(html_reader_t *self)
 {
     const char *close;
     char name[NAME_MAX_SIZE] = "";
@@ -101,7 +101,7 @@ static void take_tag(page_t *self)
             put_break(self, breaks[i].text);
 }
 
-static void take_entity(page_t *self)
+static void take_entity(html_reader_t *self)
 {
     size_t rest = (size_t) (self->end - self->at - 1);
 
@@ -118,10 +118,10 @@ static void take_entity(page_t *self)
 
 void html_text(bytes_t page, buffer_t *out)
 {
-    page_t self = {.at = page.bytes,
-                   .end = (const char *) page.bytes + page.size,
-                   .out = out,
-                   .begin = out->size};
+    html_reader_t self = {.at = page.bytes,
+                          .end = (const char *) page.bytes + page.size,
+                          .out = out,
+                          .begin = out->size};
 
     while (self.at < self.end) {
         const char *from = self.at;

@@ -9,7 +9,7 @@
 
 typedef struct {
     const char *begin, *at, *end; /* borrowed; the line and where we are */
-} place_t;
+} line_place_t;
 
 static bool is_listed(const threads_t *threads, unsigned state)
 {
@@ -18,7 +18,7 @@ static bool is_listed(const threads_t *threads, unsigned state)
     return at < threads->count && threads->list[at] == state;
 }
 
-static bool is_edge(const place_t *place)
+static bool is_edge(const line_place_t *place)
 {
     bool before =
         place->at > place->begin && byte_is_word((unsigned char) place->at[-1]);
@@ -31,7 +31,7 @@ static bool is_edge(const place_t *place)
 /* Adds a state with those that it leads to without taking a character. Returns
  * true if one of them is the end of the program. */
 static bool add(line_pattern_t *self, threads_t *threads, unsigned state,
-                const place_t *place)
+                const line_place_t *place)
 {
     unsigned depth = 0;
     bool is_found = false;
@@ -67,7 +67,7 @@ static bool takes(const set_t *set, uint32_t code)
 
 bool line_pattern_finds(line_pattern_t *self, bytes_t line)
 {
-    place_t place = {.begin = line.bytes, .at = line.bytes};
+    line_place_t place = {.begin = line.bytes, .at = line.bytes};
     bool is_found;
 
     place.end = place.begin + line.size;

@@ -29,7 +29,7 @@ typedef enum {
 typedef struct {
     const unsigned char *at, *end;
     kind_t last; /* of the run before */
-} scan_t;
+} run_scan_t;
 
 static kind_t kind_of(unsigned char byte)
 {
@@ -46,13 +46,13 @@ static kind_t kind_of(unsigned char byte)
     return byte < 0x80 ? SIGN : OTHER;
 }
 
-static kind_t next_kind(const scan_t *self)
+static kind_t next_kind(const run_scan_t *self)
 {
     return self->at < self->end ? kind_of(*self->at) : NEWLINE;
 }
 
 /* Passes the bytes of that kind; returns their number. */
-static size_t pass(scan_t *self, kind_t kind)
+static size_t pass(run_scan_t *self, kind_t kind)
 {
     const unsigned char *first = self->at;
 
@@ -61,7 +61,7 @@ static size_t pass(scan_t *self, kind_t kind)
     return (size_t) (self->at - first);
 }
 
-static size_t word_cost(scan_t *self)
+static size_t word_cost(run_scan_t *self)
 {
     size_t known =
         self->last == DIGIT || self->last == CAPITAL || self->last == SMALL
@@ -80,7 +80,7 @@ static size_t word_cost(scan_t *self)
     return cost;
 }
 
-static size_t signs_cost(scan_t *self)
+static size_t signs_cost(run_scan_t *self)
 {
     unsigned char sign = *self->at;
     size_t count = 0;
@@ -99,7 +99,7 @@ static size_t signs_cost(scan_t *self)
 }
 
 /* Returns what blanks cost: one before a word or a sign is of its token. */
-static size_t blanks_cost(scan_t *self)
+static size_t blanks_cost(run_scan_t *self)
 {
     size_t count = pass(self, BLANK);
     kind_t next = next_kind(self);
@@ -118,7 +118,7 @@ static size_t other_cost(unsigned char byte)
     return byte >= 0xc0 ? TOKEN / 2 : 0;
 }
 
-static size_t run_cost(scan_t *self, kind_t kind)
+static size_t run_cost(run_scan_t *self, kind_t kind)
 {
     switch (kind) {
     case DIGIT:
@@ -142,7 +142,7 @@ static size_t run_cost(scan_t *self, kind_t kind)
 size_t token_weight(bytes_t text)
 {
     const unsigned char *begin = (const unsigned char *) text.bytes;
-    scan_t self = {.at = begin, .last = NEWLINE};
+    run_scan_t self = {.at = begin, .last = NEWLINE};
     size_t cost = 0, weight;
 
     if (!text.size)

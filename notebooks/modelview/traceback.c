@@ -27,10 +27,10 @@ typedef struct {
     step_kind_t kind;
     char *text;      /* owned */
     unsigned folded; /* number of omitted library frames before it */
-} step_t;
+} traceback_step_t;
 
 typedef struct {
-    step_t *steps; /* owned */
+    traceback_step_t *steps; /* owned */
     size_t count, room;
 } steps_t;
 
@@ -43,7 +43,7 @@ static void clear_steps(steps_t *self)
 
 static void add_step(steps_t *self, step_kind_t kind, buffer_t *text)
 {
-    step_t *last = self->count ? &self->steps[self->count - 1] : NULL;
+    traceback_step_t *last = self->count ? &self->steps[self->count - 1] : NULL;
 
     buffer_append(text, "", 0);
     if (last && last->kind == STEP_LIBRARY && kind == STEP_LIBRARY) {
@@ -56,8 +56,8 @@ static void add_step(steps_t *self, step_kind_t kind, buffer_t *text)
         self->room = self->room ? self->room * 2 : 16;
         self->steps = mem_resize(self->steps, self->room * sizeof *last);
     }
-    self->steps[self->count++] =
-        (step_t){.kind = kind, .text = mem_copy(text->data, text->size)};
+    self->steps[self->count++] = (traceback_step_t){
+        .kind = kind, .text = mem_copy(text->data, text->size)};
 }
 
 static void add_frame(steps_t *self, const traceback_frame_t *frame)
@@ -101,7 +101,7 @@ static void add_text(steps_t *self, step_kind_t kind, const char *text)
 
 static void add_value(steps_t *self, bytes_t text)
 {
-    step_t *last = self->count ? &self->steps[self->count - 1] : NULL;
+    traceback_step_t *last = self->count ? &self->steps[self->count - 1] : NULL;
     cleanup_buffer buffer_t whole = BUFFER_EMPTY;
 
     if (last && last->kind == STEP_VALUE) {
@@ -200,8 +200,8 @@ static void show_value(buffer_t *out, const char *text, size_t max)
     }
 }
 
-static void show_step(buffer_t *out, const step_t *step, const char *ref,
-                      size_t max)
+static void show_step(buffer_t *out, const traceback_step_t *step,
+                      const char *ref, size_t max)
 {
     if (step->kind == STEP_VALUE) {
         show_value(out, step->text, max);

@@ -73,11 +73,11 @@ static bool is_text(const char *name)
 typedef struct {
     int folder;
     json_t *subjects;
-} listing_t;
+} subject_list_t;
 
 static int add_subject(void *arg, const char *name, fault_t *fault)
 {
-    listing_t *self = arg;
+    subject_list_t *self = arg;
     char hex[DIGEST_SIZE + 1];
     int r;
 
@@ -115,8 +115,8 @@ int receipt_write(const char *folder, const signing_key_t *key,
 
     if (r < 0)
         return r;
-    r = for_each(fd, add_subject, &(listing_t){.folder = fd, .subjects = found},
-                 fault);
+    r = for_each(fd, add_subject,
+                 &(subject_list_t){.folder = fd, .subjects = found}, fault);
     if (r < 0)
         return r;
     json_auto_t *subjects = json_tree_sorted(found, "name", false);

@@ -13,7 +13,7 @@
 
 static const struct {
     const char *name;
-    const writer_t *writer;
+    const notebook_writer_t *writer;
     bool is_sealed;
 } formats[] = {
     [EXPORT_IPYNB] = {"ipynb", &ipynb_writer, true},
@@ -39,9 +39,9 @@ bool export_format(const char *name, export_format_t *ret_format)
 }
 
 typedef struct {
-    const writer_t *writer; /* borrowed */
-    FILE *out;              /* borrowed */
-    size_t count;           /* of cells written */
+    const notebook_writer_t *writer; /* borrowed */
+    FILE *out;                       /* borrowed */
+    size_t count;                    /* of cells written */
     bool is_sealed;
     notebook_mac_t mac;
     json_t *row; /* owned by export_write; ids of the cells, in order */

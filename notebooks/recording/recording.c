@@ -20,14 +20,14 @@ typedef struct {
     cell_builder_t *open;     /* owned; between its first and its last record */
     cell_spool_place_t place; /* where the next cell waits, if it does */
     bool is_finished;
-} slot_t;
+} cell_slot_t;
 
 typedef struct {
     const recording_options_t *options; /* borrowed */
     recording_sink_fn *sink;
     void *arg;                /* of the sink */
     cell_index_t plan;        /* owned */
-    slot_t *slots;            /* owned; one for each cell of the plan */
+    cell_slot_t *slots;       /* owned; one for each cell of the plan */
     size_t next;              /* in plan.order: what the sink waits for */
     cell_spool_t *cell_spool; /* owned; finished cells that wait */
     journal_reader_t *reader; /* owned */
@@ -85,7 +85,7 @@ static int give(recording_t *self, notebook_cell_t *cell, fault_t *fault)
 static int give_waiting(recording_t *self, fault_t *fault)
 {
     for (; self->next < self->plan.count; self->next++) {
-        slot_t *slot = &self->slots[self->plan.order[self->next]];
+        cell_slot_t *slot = &self->slots[self->plan.order[self->next]];
         cleanup_notebook_cell notebook_cell_t cell = {0};
         int result;
 
@@ -102,7 +102,7 @@ static int give_waiting(recording_t *self, fault_t *fault)
 
 static int finish(recording_t *self, size_t index, fault_t *fault)
 {
-    slot_t *slot = &self->slots[index];
+    cell_slot_t *slot = &self->slots[index];
     cleanup_notebook_cell notebook_cell_t cell = {0};
 
     cell_builder_finish(slot->open, &cell);
@@ -121,7 +121,7 @@ static int finish_all(recording_t *self, fault_t *fault)
 {
     while (self->next < self->plan.count) {
         size_t index = self->plan.order[self->next];
-        slot_t *slot = &self->slots[index];
+        cell_slot_t *slot = &self->slots[index];
         int result = 0;
 
         if (slot->open)

@@ -33,7 +33,7 @@ typedef struct {
     int hierarchy;
     const char *file;
     const char *key; /* "oom_kill 3" on a line of its own; NULL: all */
-} place_t;
+} figure_place_t;
 
 enum {
     FIGURE_MEMORY,
@@ -43,7 +43,7 @@ enum {
     FIGURES
 };
 
-static const place_t places[][FIGURES] = {
+static const figure_place_t places[][FIGURES] = {
     [CGROUP_V2] = {[FIGURE_MEMORY] = {0, "memory.current", NULL},
                    [FIGURE_KILLS] = {0, "memory.events", "oom_kill"},
                    [FIGURE_PROCESSES] = {0, "pids.current", NULL},
@@ -285,7 +285,7 @@ static uint64_t read_fd(int fd, const char *key)
 
 static uint64_t read_figure(const cgroup_t *self, int figure)
 {
-    const place_t *place = &places[self->mode][figure];
+    const figure_place_t *place = &places[self->mode][figure];
     cleanup_fd int fd = open_in(self, place->hierarchy, place->file, O_RDONLY);
 
     return read_fd(fd, place->key);

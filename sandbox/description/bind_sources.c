@@ -156,9 +156,9 @@ typedef struct {
     char done[PATH_MAX];
     char rest[PATH_MAX];
     int links; /* followed so far */
-} walk_t;
+} link_walk_t;
 
-static void go_up(walk_t *walk)
+static void go_up(link_walk_t *walk)
 {
     char *slash = strrchr(walk->done, '/');
 
@@ -167,7 +167,7 @@ static void go_up(walk_t *walk)
 }
 
 /* Takes the first part off `rest`; false at the end. */
-static bool next_part(walk_t *walk, char ret_part[NAME_MAX + 1])
+static bool next_part(link_walk_t *walk, char ret_part[NAME_MAX + 1])
 {
     const char *start = walk->rest + strspn(walk->rest, "/");
     size_t length = strcspn(start, "/");
@@ -182,7 +182,7 @@ static bool next_part(walk_t *walk, char ret_part[NAME_MAX + 1])
     return true;
 }
 
-static int follow(mounts_t *self, walk_t *walk, const char *path,
+static int follow(mounts_t *self, link_walk_t *walk, const char *path,
                   fault_t *fault)
 {
     char target[PATH_MAX];
@@ -207,7 +207,8 @@ static int follow(mounts_t *self, walk_t *walk, const char *path,
     return 0;
 }
 
-static int step(mounts_t *self, walk_t *walk, const char *part, fault_t *fault)
+static int step(mounts_t *self, link_walk_t *walk, const char *part,
+                fault_t *fault)
 {
     char path[PATH_MAX];
     struct stat seen;
@@ -234,7 +235,7 @@ static int step(mounts_t *self, walk_t *walk, const char *part, fault_t *fault)
 
 int mounts_add(mounts_t *self, const char *path, fault_t *fault)
 {
-    walk_t walk = {.links = 0};
+    link_walk_t walk = {.links = 0};
     char part[NAME_MAX + 1];
     int r;
 

@@ -107,18 +107,18 @@ static const rule_t payload_rules[] = {
 typedef struct {
     const rule_t **rules; /* borrowed, out of those of all calls */
     size_t count;
-} call_t;
+} call_rules_t;
 
 /* Numbers with one answer, up to where the next range begins. */
 typedef struct {
     uint32_t first;
-    uint32_t action;    /* if no argument is looked at */
-    const call_t *call; /* if arguments are looked at; else NULL */
+    uint32_t action;          /* if no argument is looked at */
+    const call_rules_t *call; /* if arguments are looked at; else NULL */
 } answer_range_t;
 
 typedef struct {
     const rule_t *rules[RULES]; /* by the number of their call */
-    call_t calls[NUMBERS];
+    call_rules_t calls[NUMBERS];
     answer_range_t ranges[NUMBERS];
     size_t range_count;
     bpf_program_t program;
@@ -150,7 +150,7 @@ static int sort_rules(build_t *self, uint32_t arch, sandbox_network_t network,
     }
     for (size_t i = 0; i < RULES; i++)
         if (numbers[i] >= 0) {
-            call_t *call = &self->calls[numbers[i]];
+            call_rules_t *call = &self->calls[numbers[i]];
 
             call->rules[call->count++] = &payload_rules[i];
         }
@@ -161,7 +161,7 @@ static int sort_rules(build_t *self, uint32_t arch, sandbox_network_t network,
  */
 static answer_range_t range_of(const build_t *self, uint32_t number)
 {
-    const call_t *call = &self->calls[number];
+    const call_rules_t *call = &self->calls[number];
     uint32_t action = number < YOUNG_FIRST ? NO(EPERM) : NO(ENOSYS);
 
     if (call->count == 0)

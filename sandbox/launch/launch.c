@@ -54,7 +54,7 @@ typedef struct {
     const char *name; /* "sandbox: <name>: …" in the fault */
     step_fn *run;
     int wall; /* the wall that this step makes; ALWAYS: no single one */
-} step_t;
+} launch_step_t;
 
 #define ALWAYS (-1)
 
@@ -64,7 +64,7 @@ static step_fn become_init;
 
 /* Steps in the clone, before it makes the other two, which inherit the
  * results. */
-static const step_t steps[] = {
+static const launch_step_t steps[] = {
     {"signals", process_forget_signals, ALWAYS},
     {"descriptors", process_keep_own_descriptors, WALL_DESCRIPTORS},
     /* Before the steps that allocate memory, so that it is counted. */
@@ -74,7 +74,7 @@ static const step_t steps[] = {
 };
 
 /* Steps in the builder, while the payload is born. */
-static const step_t builder_steps[] = {
+static const launch_step_t builder_steps[] = {
     {"namespaces", namespaces_make, ALWAYS},
     /* Before there is a map the session's identity cannot be named, and
      * capabilities count for no file. */
@@ -106,7 +106,7 @@ static const step_t builder_steps[] = {
 };
 
 /* Steps in the clone, once the payload is born. */
-static const step_t init_steps[] = {
+static const launch_step_t init_steps[] = {
     {"call of pid 1", call_await_builder, ALWAYS},
     {"namespaces of pid 1", namespaces_enter, ALWAYS},
     {"standard streams of pid 1", process_use_null_device, ALWAYS},
@@ -118,7 +118,7 @@ static const step_t init_steps[] = {
 };
 
 /* Steps in the payload, beside those of pid 1; the filter is its last wall. */
-static const step_t payload_steps[] = {
+static const launch_step_t payload_steps[] = {
     {"call", call_await, ALWAYS},
     {"namespaces to enter", namespaces_enter, ALWAYS},
     {"standard streams", process_use_null_device, ALWAYS},
@@ -204,7 +204,8 @@ static int become_init(launch_entry_t *entry, fault_t *fault)
 
 /* Runs the steps of a table, except those of walls that are left out. A step
  * that fails ends the process. */
-static void take_steps(launch_entry_t *entry, const step_t *table, size_t count)
+static void take_steps(launch_entry_t *entry, const launch_step_t *table,
+                       size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         fault_t fault = {0, ""};

@@ -24,7 +24,7 @@ typedef struct {
     zsock_t *management, *shell, *iopub;
     char connection_file[256];
     char created[512]; /* the answer to each request on management */
-} server_t;
+} bare_server_t;
 
 static void give_up(const char *what, const char *why)
 {
@@ -62,7 +62,7 @@ static void say(zsock_t *socket, zmsg_t *request, const char *first,
         give_up(type, zmq_strerror(zmq_errno()));
 }
 
-static void serve(server_t *self, zsock_t *socket)
+static void serve(bare_server_t *self, zsock_t *socket)
 {
     zmsg_t *message = zmsg_recv(socket);
 
@@ -101,7 +101,7 @@ static zsock_t *bind_channel(connection_file_t *connection, channel_t channel,
     return socket;
 }
 
-static void open_sockets(server_t *self, const char *folder,
+static void open_sockets(bare_server_t *self, const char *folder,
                          const char *transport)
 {
     connection_file_t connection = {
@@ -137,7 +137,7 @@ static void open_sockets(server_t *self, const char *folder,
 
 int main(int argc, char **argv)
 {
-    server_t self;
+    bare_server_t self;
     zpoller_t *poller;
 
     if (argc != 3)

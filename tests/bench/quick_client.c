@@ -46,7 +46,7 @@ extern char **environ;
 typedef struct {
     int fd;
     buffer_t in; /* bytes that came and were not taken */
-} peer_t;
+} bench_peer_t;
 
 /* One message: where its frames are in the peer's bytes. */
 typedef struct {
@@ -56,20 +56,20 @@ typedef struct {
 
 typedef struct {
     const char *command; /* "gateway", "kernel" */
-    peer_t management;
+    bench_peer_t management;
     secret_t *key; /* the management socket's */
     const char *connection_file;
     char **argv;
     unsigned counter;
-} side_t;
+} bench_side_t;
 
 /* What runs, and how to end it. */
 typedef struct {
     char id[64]; /* of the session */
     pid_t pid;   /* of the command */
     connection_file_t connection;
-    peer_t shell, iopub;
-} kernel_t;
+    bench_peer_t shell, iopub;
+} bench_kernel_t;
 
 static void give_up(const char *what, const char *why)
 {
@@ -85,7 +85,7 @@ static double now_ms(void)
     return 1e3 * (double) now.tv_sec + (double) now.tv_nsec / 1e6;
 }
 
-static void send_all(const peer_t *self, const buffer_t *out)
+static void send_all(const bench_peer_t *self, const buffer_t *out)
 {
     for (size_t at = 0; at < out->size;) {
         ssize_t sent =
@@ -116,7 +116,7 @@ static void add_frame(buffer_t *out, uint8_t flags, const void *bytes,
 /* Greeting and READY at once: the other side's need not be waited for. What
  * follows must wait: libzmq closes on a message that comes before it has sent
  * its own READY. */
-static void greet(const peer_t *self, const char *type)
+static void greet(const bench_peer_t *self, const char *type)
 {
     static const uint8_t signature[12] = {0xff, 0, 0, 0,    0, 0,
                                           0,    0, 1, 0x7f, 3, 0};
@@ -132,12 +132,12 @@ static void greet(const peer_t *self, const char *type)
     send_all(self, &out);
 }
 
-static bool has(const peer_t *self, size_t size)
+static bool has(const bench_peer_t *self, size_t size)
 {
     return self->in.size >= size;
 }
 
-static void receive_some(peer_t *self)
+static void receive_some(bench_peer_t *self)
 {
     uint8_t *at = buffer_reserve(&self->in, 1 << 16);
     ssize_t got = recv(self->fd, at, 1 << 16, 0);
@@ -148,7 +148,7 @@ static void receive_some(peer_t *self)
 }
 
 /* False when the frame at `at` is not all there. */
-static bool read_frame(const peer_t *self, size_t *at, uint8_t *ret_flags,
+static bool read_frame(const bench_peer_t *self, size_t *at, uint8_t *ret_flags,
                        bytes_t *ret_frame)
 {
     const uint8_t *head = self->in.data + *at;
@@ -173,7 +173,7 @@ static bool read_frame(const peer_t *self, size_t *at, uint8_t *ret_flags,
     return true;
 }
 
-static void take_greeting(peer_t *self)
+static void take_greeting(bench_peer_t *self)
 {
     size_t at = 0;
     uint8_t flags;
@@ -188,7 +188,7 @@ static void take_greeting(peer_t *self)
 }
 
 /* Lent until it is taken off by buffer_consume. */
-static frames_t receive(peer_t *self)
+static frames_t receive(bench_peer_t *self)
 {
     frames_t found = {.count = 0};
 
@@ -228,7 +228,7 @@ static bytes_t part(const frames_t *message, size_t behind)
 }
 
 /* `ret_id` is what its answers name. */
-static void send_request(side_t *side, const peer_t *peer,
+static void send_request(bench_side_t *side, const bench_peer_t *peer,
                          const secret_t *secret, const char *type,
                          char *content, char ret_id[32])
 {
@@ -249,7 +249,7 @@ static void send_request(side_t *side, const peer_t *peer,
     send_all(peer, &out);
 }
 
-static void connect_to(peer_t *self, const struct sockaddr *address,
+static void connect_to(bench_peer_t *self, const struct sockaddr *address,
                        socklen_t size)
 {
     static const struct timespec pause = {.tv_nsec = RETRY_NS};
@@ -271,7 +271,7 @@ static void connect_to(peer_t *self, const struct sockaddr *address,
 }
 
 static void connect_by_tcp(const connection_file_t *connection,
-                           channel_t channel, peer_t *peer)
+                           channel_t channel, bench_peer_t *peer)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET,
@@ -284,7 +284,7 @@ static void connect_by_tcp(const connection_file_t *connection,
 }
 
 static void connect_by_path(const connection_file_t *connection,
-                            channel_t channel, peer_t *peer)
+                            channel_t channel, bench_peer_t *peer)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t max = sizeof address.sun_path;
@@ -297,7 +297,7 @@ static void connect_by_path(const connection_file_t *connection,
 }
 
 static void connect_channel(const connection_file_t *connection,
-                            channel_t channel, peer_t *peer)
+                            channel_t channel, bench_peer_t *peer)
 {
     if (strcmp(connection->transport, "ipc") == 0)
         connect_by_path(connection, channel, peer);
@@ -306,7 +306,7 @@ static void connect_channel(const connection_file_t *connection,
     greet(peer, channel == CHANNEL_SHELL ? "DEALER" : "SUB");
 }
 
-static void await_welcome(kernel_t *kernel)
+static void await_welcome(bench_kernel_t *kernel)
 {
     cleanup_buffer buffer_t subscription = BUFFER_EMPTY;
     bool is_there = false;
@@ -326,7 +326,8 @@ static void await_welcome(kernel_t *kernel)
 }
 
 /* Until both reply and `idle` are here. */
-static void run_cell(side_t *side, kernel_t *kernel, const char *code)
+static void run_cell(bench_side_t *side, bench_kernel_t *kernel,
+                     const char *code)
 {
     char id[32], named[40];
     cleanup_free char *content =
@@ -358,7 +359,7 @@ static void run_cell(side_t *side, kernel_t *kernel, const char *code)
 }
 
 /* The content of the answer, checked. */
-static char *ask(side_t *side, const char *type, char *content)
+static char *ask(bench_side_t *side, const char *type, char *content)
 {
     char id[32];
     frames_t message;
@@ -375,7 +376,7 @@ static char *ask(side_t *side, const char *type, char *content)
     return text;
 }
 
-static void start_session(side_t *side, kernel_t *kernel)
+static void start_session(bench_side_t *side, bench_kernel_t *kernel)
 {
     char wishes[] = "{}";
     cleanup_free char *answer = ask(side, "session_create_request", wishes);
@@ -395,7 +396,7 @@ static void start_session(side_t *side, kernel_t *kernel)
         give_up(file, fault.text);
 }
 
-static void start_command(side_t *side, kernel_t *kernel)
+static void start_command(bench_side_t *side, bench_kernel_t *kernel)
 {
     posix_spawn_file_actions_t actions;
     fault_t fault;
@@ -414,7 +415,7 @@ static void start_command(side_t *side, kernel_t *kernel)
         give_up(side->argv[0], strerror(code));
 }
 
-static void end(side_t *side, kernel_t *kernel)
+static void end(bench_side_t *side, bench_kernel_t *kernel)
 {
     close(kernel->shell.fd);
     close(kernel->iopub.fd);
@@ -438,7 +439,8 @@ static int compare(const void *a, const void *b)
 }
 
 /* Sorted. */
-static void time_trips(side_t *side, kernel_t *kernel, double times[CELLS])
+static void time_trips(bench_side_t *side, bench_kernel_t *kernel,
+                       double times[CELLS])
 {
     for (int i = 0; i < WARM; i++)
         run_cell(side, kernel, "1+1");
@@ -451,9 +453,9 @@ static void time_trips(side_t *side, kernel_t *kernel, double times[CELLS])
     qsort(times, CELLS, sizeof *times, compare);
 }
 
-static void measure(side_t *side)
+static void measure(bench_side_t *side)
 {
-    kernel_t kernel = {.pid = 0};
+    bench_kernel_t kernel = {.pid = 0};
     double begun = now_ms(), there, welcome, done, trips[CELLS];
 
     if (side->argv)
@@ -472,7 +474,7 @@ static void measure(side_t *side)
     fflush(stdout);
 }
 
-static void open_management(side_t *side, const char *path,
+static void open_management(bench_side_t *side, const char *path,
                             const char *key_file)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -491,7 +493,7 @@ static void open_management(side_t *side, const char *path,
 
 int main(int argc, char **argv)
 {
-    side_t side = {.command = argc > 1 ? argv[1] : ""};
+    bench_side_t side = {.command = argc > 1 ? argv[1] : ""};
     char line[16];
 
     if (argc == 4 && strcmp(side.command, "gateway") == 0) {

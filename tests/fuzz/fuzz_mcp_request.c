@@ -25,9 +25,9 @@ typedef struct {
     size_t count;
     const char *body; /* likewise */
     size_t body_size;
-} parts_t;
+} request_parts_t;
 
-static void split(buffer_t *request, parts_t *ret_parts)
+static void split(buffer_t *request, request_parts_t *ret_parts)
 {
     char *text = (char *) request->data, *end, *at;
 
@@ -51,7 +51,7 @@ static void split(buffer_t *request, parts_t *ret_parts)
 }
 
 /* Returns the value of a header; NULL if there is none. It comes once. */
-static const char *value_of(const parts_t *parts, const char *name)
+static const char *value_of(const request_parts_t *parts, const char *name)
 {
     const char *value = NULL;
 
@@ -64,7 +64,7 @@ static const char *value_of(const parts_t *parts, const char *name)
     return value;
 }
 
-static void check_head(const parts_t *parts)
+static void check_head(const request_parts_t *parts)
 {
     const char *length = value_of(parts, "Content-Length: ");
     const char *token = value_of(parts, "Authorization: ");
@@ -75,7 +75,7 @@ static void check_head(const parts_t *parts)
 }
 
 /* Checks that the gateway finds in the body what the headers say. */
-static void check_names(const parts_t *parts)
+static void check_names(const request_parts_t *parts)
 {
     const revision_headers_t headers = {
         .version = value_of(parts, "MCP-Protocol-Version: "),
@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
     json_auto_t *message =
         json_loadb((const char *) data, size, JSON_REJECT_DUPLICATES, NULL);
-    parts_t parts = {0};
+    request_parts_t parts = {0};
 
     assert(sodium_init() >= 0);
     mcp_request_add_key(message);

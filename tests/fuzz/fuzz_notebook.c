@@ -13,8 +13,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static void write_all(const writer_t *writer, const notebook_t *notebook,
-                      char **ret_text, size_t *ret_size)
+static void write_all(const notebook_writer_t *writer,
+                      const notebook_t *notebook, char **ret_text,
+                      size_t *ret_size)
 {
     FILE *out = open_memstream(ret_text, ret_size);
 
@@ -29,8 +30,8 @@ static void write_all(const writer_t *writer, const notebook_t *notebook,
 
 static void write_others(const notebook_t *notebook)
 {
-    static const writer_t *const writers[] = {&markdown_writer, &script_writer,
-                                              &jsonl_writer, &page_writer};
+    static const notebook_writer_t *const writers[] = {
+        &markdown_writer, &script_writer, &jsonl_writer, &page_writer};
 
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
         char *text = NULL;

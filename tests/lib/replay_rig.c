@@ -101,7 +101,7 @@ const cell_executor_methods_t replay_rig_methods = {execute, wait_for_end,
 static bool on_step(replay_step_t *step, void *arg)
 {
     static const char signs[] = {'=', '!', '-', '?'};
-    listener_t *self = arg;
+    replay_listener_t *self = arg;
     size_t used = strlen(self->log);
 
     snprintf(self->log + used, sizeof self->log - used, "%zu%c%s", step->number,
@@ -111,7 +111,7 @@ static bool on_step(replay_step_t *step, void *arg)
 
 static bool on_wait(const replay_step_t *step, void *arg)
 {
-    listener_t *self = arg;
+    replay_listener_t *self = arg;
 
     (void) step;
     self->waits++;
@@ -120,7 +120,7 @@ static bool on_wait(const replay_step_t *step, void *arg)
 
 static void on_missing(const replay_missing_t *missing, void *arg)
 {
-    listener_t *self = arg;
+    replay_listener_t *self = arg;
     size_t used = strlen(self->log);
 
     snprintf(self->log + used, sizeof self->log - used, "%zu[%s: %s]",
@@ -148,7 +148,7 @@ void replay_rig_add(notebook_t *notebook, const char *id, const char *code,
     notebook_add(notebook, &cell);
 }
 
-replay_options_t replay_rig_options(listener_t *listener)
+replay_options_t replay_rig_options(replay_listener_t *listener)
 {
     return (replay_options_t){.compare = compare,
                               .on_step = on_step,

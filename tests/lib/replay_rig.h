@@ -32,13 +32,13 @@ typedef struct {
     size_t waits;
     bool is_patient;
     size_t stop_after;
-} listener_t;
+} replay_listener_t;
 
 /* Appends a cell to the notebook; Markdown if nothing is recorded. */
 void replay_rig_add(notebook_t *notebook, const char *id, const char *code,
                     const char *recorded, const char *metadata);
 /* Returns options with which the listener hears everything. */
-replay_options_t replay_rig_options(listener_t *listener);
+replay_options_t replay_rig_options(replay_listener_t *listener);
 int replay_rig_run(const notebook_t *notebook, pretender_t *pretender,
                    const replay_options_t *options, replay_summary_t *summary,
                    fault_t *fault);

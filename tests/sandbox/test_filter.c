@@ -19,11 +19,11 @@ typedef struct {
     int expected; /* errno; 0: succeeds */
     long number;
     long arguments[6];
-} call_t;
+} tried_call_t;
 
 static void make_calls(int out, void *argument)
 {
-    for (const call_t *call = argument; call->name != NULL; call++) {
+    for (const tried_call_t *call = argument; call->name != NULL; call++) {
         const long *a = call->arguments;
         long r = syscall(call->number, a[0], a[1], a[2], a[3], a[4], a[5]);
         int code = r < 0 ? errno : 0;
@@ -34,11 +34,11 @@ static void make_calls(int out, void *argument)
     dprintf(out, "done\n");
 }
 
-static void expect_calls(const call_t *calls, sandbox_network_t network)
+static void expect_calls(const tried_call_t *calls, sandbox_network_t network)
 {
     cleanup_sandbox sandbox_t *sandbox = inside_describe();
     fault_t fault = {0, ""};
-    call_t *copy = NULL;
+    tried_call_t *copy = NULL;
     size_t count = 0;
 
     while (calls[count++].name != NULL)
@@ -51,7 +51,7 @@ static void expect_calls(const call_t *calls, sandbox_network_t network)
 
 static void refuses_the_ways_out(void **state)
 {
-    static const call_t calls[] = {
+    static const tried_call_t calls[] = {
         {"mount", EPERM, SYS_mount, {BAD, BAD, BAD}},
         {"umount2", EPERM, SYS_umount2, {BAD}},
         {"pivot_root", EPERM, SYS_pivot_root, {BAD, BAD}},
@@ -112,7 +112,7 @@ static void refuses_the_ways_out(void **state)
 
 static void refuses_calls_that_move_pages(void **state)
 {
-    static const call_t calls[] = {
+    static const tried_call_t calls[] = {
         {"splice", EPERM, SYS_splice, {-1}},
         {"vmsplice", EPERM, SYS_vmsplice, {-1}},
         {"tee", EPERM, SYS_tee, {-1}},
@@ -127,7 +127,7 @@ static void refuses_calls_that_move_pages(void **state)
 
 static void knows_families_of_sockets(void **state)
 {
-    static const call_t calls[] = {
+    static const tried_call_t calls[] = {
         {"unix", 0, SYS_socket, {AF_UNIX, SOCK_SEQPACKET, 0}},
         {"tcp", 0, SYS_socket, {AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0}},
         {"udp", 0, SYS_socket, {AF_INET6, SOCK_DGRAM, IPPROTO_UDP}},
@@ -160,7 +160,7 @@ static void knows_families_of_sockets(void **state)
 
 static void has_unix_sockets_alone_without_network(void **state)
 {
-    static const call_t calls[] = {
+    static const tried_call_t calls[] = {
         {"unix", 0, SYS_socket, {AF_UNIX, SOCK_SEQPACKET, 0}},
         {"tcp", EAFNOSUPPORT, SYS_socket, {AF_INET, SOCK_STREAM, 0}},
         {"udp", EAFNOSUPPORT, SYS_socket, {AF_INET6, SOCK_DGRAM, 0}},
@@ -178,7 +178,7 @@ static void has_unix_sockets_alone_without_network(void **state)
 
 static void looks_at_arguments(void **state)
 {
-    static const call_t calls[] = {
+    static const tried_call_t calls[] = {
         {"window size", EBADF, SYS_ioctl, {-1, TIOCGWINSZ}},
         {"pty number", EBADF, SYS_ioctl, {-1, (long) TIOCGPTN}},
         {"sign-extended", EBADF, SYS_ioctl, {-1, (long) (int) TIOCGPTN}},

@@ -36,15 +36,15 @@ typedef struct {
     unsigned position;
     uint64_t mask;
     uint64_t value;
-} comparison_t;
+} row_comparison_t;
 
 typedef struct {
     const char *name;
     uint32_t answer;
     int network;
     size_t count;
-    comparison_t comparisons[COMPARE_MAX];
-} row_t;
+    row_comparison_t comparisons[COMPARE_MAX];
+} table_row_t;
 
 #define O_TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 #define CLONE_REFUSED                                                          \
@@ -60,9 +60,10 @@ typedef struct {
 #define KIND(kind)              MASKED(1, ~(SOCK_CLOEXEC | SOCK_NONBLOCK), kind)
 #define OPTION(level, name)     EQUALS(1, level), EQUALS(2, name)
 #define REQUEST(request)        EQUALS(1, request)
-#define COUNT(...)              (sizeof(comparison_t[]){__VA_ARGS__} / sizeof(comparison_t))
-#define YES                     SECCOMP_RET_ALLOW
-#define NO(code)                (SECCOMP_RET_ERRNO | (code))
+#define COUNT(...)                                                             \
+    (sizeof(row_comparison_t[]){__VA_ARGS__} / sizeof(row_comparison_t))
+#define YES      SECCOMP_RET_ALLOW
+#define NO(code) (SECCOMP_RET_ERRNO | (code))
 
 #define ALLOW(name, why)        {#name, YES, ANY, 0, {{0, 0, 0}}},
 #define ANSWER(name, code, why) {#name, NO(code), ANY, 0, {{0, 0, 0}}},
@@ -75,7 +76,7 @@ typedef struct {
 #define NONE_IF(name, code, why, ...)                                          \
     {#name, NO(code), SANDBOX_NETWORK_NONE, COUNT(__VA_ARGS__), {__VA_ARGS__}},
 
-static const row_t rows[] = {
+static const table_row_t rows[] = {
 #include "sandbox/filter/syscalls.def"
 };
 
@@ -92,10 +93,10 @@ typedef struct {
 
 /* ---- the plain reading ---- */
 
-static bool holds(const row_t *row, const struct seccomp_data *call)
+static bool holds(const table_row_t *row, const struct seccomp_data *call)
 {
     for (size_t i = 0; i < row->count; i++) {
-        const comparison_t *comparison = &row->comparisons[i];
+        const row_comparison_t *comparison = &row->comparisons[i];
 
         if ((call->args[comparison->position] & comparison->mask)
             != comparison->value)
@@ -150,7 +151,7 @@ static bool jumps(const struct sock_filter *at, uint32_t a)
  * the test is for. Its answer may be the right one all the same, by luck with
  * the table of today. */
 static bool is_in_table(const subject_t *self, int number,
-                        const comparison_t *test)
+                        const row_comparison_t *test)
 {
     for (size_t i = 0; i < ROWS; i++)
         for (size_t k = 0; self->numbers[i] == number && k < rows[i].count; k++)
@@ -165,8 +166,8 @@ static void check_test(const subject_t *self, int number, unsigned at,
                        uint32_t offset, uint32_t mask)
 {
     const uint32_t first = offsetof(struct seccomp_data, args);
-    const comparison_t test = {(offset - first) / sizeof(uint64_t), mask,
-                               self->filter.code[at].k};
+    const row_comparison_t test = {(offset - first) / sizeof(uint64_t), mask,
+                                   self->filter.code[at].k};
     unsigned char bit;
 
     if (offset < first)
@@ -224,7 +225,8 @@ static uint64_t draw(uint64_t *state)
 }
 
 /* An argument near what a rule compares it with. */
-static uint64_t draw_argument(uint64_t *state, const row_t *row, unsigned at)
+static uint64_t draw_argument(uint64_t *state, const table_row_t *row,
+                              unsigned at)
 {
     uint64_t value = draw(state);
 

@@ -14,10 +14,10 @@ typedef struct {
     terminal_t *screen; /* owned; for a file that is a terminal */
     buffer_t waiting;   /* output that is not written yet */
     bool is_broken;     /* its reader has gone */
-} stream_t;
+} printed_stream_t;
 
 struct run_output {
-    stream_t streams[RUN_OUTPUTS];
+    printed_stream_t streams[RUN_OUTPUTS];
     uint64_t next; /* offset of the next byte that is expected */
 };
 
@@ -50,7 +50,7 @@ run_output_t *run_output_new(FILE *out, FILE *err)
 uint64_t run_output_add(run_output_t *self, uint64_t offset,
                         run_output_stream_t stream, bytes_t bytes)
 {
-    stream_t *to = &self->streams[stream];
+    printed_stream_t *to = &self->streams[stream];
     uint64_t end = offset + bytes.size, lost = 0;
 
     if (self->next > 0 && offset > self->next)
@@ -82,7 +82,7 @@ uint64_t run_output_written(const run_output_t *self)
 
 int run_output_fd(const run_output_t *self, run_output_stream_t stream)
 {
-    const stream_t *from = &self->streams[stream];
+    const printed_stream_t *from = &self->streams[stream];
 
     return from->waiting.size ? fileno(from->file) : -1;
 }
@@ -92,7 +92,7 @@ bool run_output_is_waiting(const run_output_t *self)
     return run_output_written(self) != self->next;
 }
 
-static void write_raw(stream_t *self, int fd, raw_terminal_t *raw)
+static void write_raw(printed_stream_t *self, int fd, raw_terminal_t *raw)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
     fault_t ignored;
@@ -103,7 +103,7 @@ static void write_raw(stream_t *self, int fd, raw_terminal_t *raw)
     buffer_clear(&self->waiting);
 }
 
-static void write_screen(stream_t *self)
+static void write_screen(printed_stream_t *self)
 {
     terminal_colored(self->screen, (const char *) self->waiting.data,
                      self->waiting.size);
@@ -111,7 +111,7 @@ static void write_screen(stream_t *self)
     buffer_clear(&self->waiting);
 }
 
-static void write_piece(stream_t *self)
+static void write_piece(printed_stream_t *self)
 {
     size_t size = self->waiting.size < PIECE ? self->waiting.size : PIECE;
     ssize_t written = write(fileno(self->file), self->waiting.data, size);
@@ -127,7 +127,7 @@ static void write_piece(stream_t *self)
 void run_output_write(run_output_t *self, run_output_stream_t stream,
                       raw_terminal_t *raw)
 {
-    stream_t *from = &self->streams[stream];
+    printed_stream_t *from = &self->streams[stream];
 
     if (raw)
         write_raw(from, fileno(self->streams[RUN_OUTPUT_OUT].file), raw);

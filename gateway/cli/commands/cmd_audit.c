@@ -29,7 +29,7 @@ typedef struct {
     bool as_json;
     terminal_t *terminal; /* borrowed */
     json_t *events;       /* borrowed; the names of those that the log has */
-} view_t;
+} audit_view_t;
 
 static const char *text_of(const json_t *record, const char *key)
 {
@@ -38,7 +38,7 @@ static const char *text_of(const json_t *record, const char *key)
     return text ? text : "";
 }
 
-static bool is_wanted(const view_t *self, const json_t *record)
+static bool is_wanted(const audit_view_t *self, const json_t *record)
 {
     if (self->session
         && strncmp(text_of(record, "session"), self->session,
@@ -73,7 +73,7 @@ static char *write_details(const json_t *record)
 
 static bool show_record(void *arg, const char *line, size_t size)
 {
-    const view_t *self = arg;
+    const audit_view_t *self = arg;
     json_auto_t *record = json_loadb(line, size, 0, NULL);
     cleanup_free char *details = NULL, *text = NULL;
 
@@ -96,7 +96,7 @@ static bool show_record(void *arg, const char *line, size_t size)
     return !ferror(stdout);
 }
 
-static gateway_exit_t read_log(const arguments_t *arguments, view_t *view,
+static gateway_exit_t read_log(const arguments_t *arguments, audit_view_t *view,
                                chained_log_report_t *ret_report)
 {
     cleanup_options options_t *options = arguments_options(arguments);
@@ -120,7 +120,7 @@ static gateway_exit_t read_log(const arguments_t *arguments, view_t *view,
 }
 
 /* Prints that no record has the event, and which events the log has. */
-static void name_events(const view_t *self)
+static void name_events(const audit_view_t *self)
 {
     cleanup_buffer buffer_t names = BUFFER_EMPTY;
     const char *name;
@@ -142,7 +142,7 @@ static int show(const arguments_t *arguments)
     cleanup_terminal terminal_t *terminal = terminal_new(stdout);
     json_auto_t *events = json_object();
     chained_log_report_t report = {0};
-    view_t view = {
+    audit_view_t view = {
         .session = arguments_value(arguments, "session"),
         .event = arguments_value(arguments, "event"),
         .as_json = arguments_has(arguments, "json"),

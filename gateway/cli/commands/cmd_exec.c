@@ -80,16 +80,16 @@ typedef struct {
     buffer_t code;      /* owned */
     bool is_from_stdin; /* the code was read from standard input */
     double seconds;     /* the cell's time limit; 0: none */
-} wish_t;
+} exec_wish_t;
 
-static void wish_clear(wish_t *self)
+static void wish_clear(exec_wish_t *self)
 {
     buffer_reset(&self->code);
 }
 
 /* Returns GATEWAY_EXIT_OK; or prints what is wrong with the command line. */
 static int read_wish(const exec_cell_t *self, const arguments_t *arguments,
-                     wish_t *ret_wish)
+                     exec_wish_t *ret_wish)
 {
     fault_t fault = {0};
 
@@ -145,7 +145,7 @@ static int exec(const arguments_t *arguments)
         .is_json = arguments_has(arguments, "json"),
         .is_for_model = arguments_has(arguments, "for-model"),
     };
-    CLEANUP(wish_clear) wish_t wish = {.code = BUFFER_EMPTY};
+    CLEANUP(wish_clear) exec_wish_t wish = {.code = BUFFER_EMPTY};
     json_auto_t *session = NULL;
     int status = read_wish(&self, arguments, &wish);
 

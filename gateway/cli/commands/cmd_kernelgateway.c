@@ -37,7 +37,7 @@ static bool is_known_class(const char *name, size_t size)
 
 typedef struct {
     const char *values[TRAITS]; /* borrowed; NULL: not given */
-} given_t;
+} trait_values_t;
 
 __attribute__((format(printf, 1, 2))) static int wrong(const char *format, ...)
 {
@@ -51,7 +51,7 @@ __attribute__((format(printf, 1, 2))) static int wrong(const char *format, ...)
     return GATEWAY_EXIT_USAGE;
 }
 
-static int note(given_t *given, const char *trait, size_t size,
+static int note(trait_values_t *given, const char *trait, size_t size,
                 const char *value)
 {
     for (size_t i = 0; i < TRAITS; i++)
@@ -79,7 +79,7 @@ static char *unquote(char *value)
 
 /* Notes an option, named "port" or "KernelGatewayApp.port"; `size` is the
  * name's. */
-static int note_option(given_t *given, const char *name, size_t size,
+static int note_option(trait_values_t *given, const char *name, size_t size,
                        char *value)
 {
     static const char *const aliases[][2] = {
@@ -105,7 +105,8 @@ static int note_option(given_t *given, const char *name, size_t size,
 }
 
 /* Options that are whole by themselves. */
-static bool note_switch(given_t *given, const char *word, int *ret_status)
+static bool note_switch(trait_values_t *given, const char *word,
+                        int *ret_status)
 {
     static const char *const switches[][3] = {
         {"--debug", "log_level", "DEBUG"},
@@ -126,7 +127,7 @@ static bool note_switch(given_t *given, const char *word, int *ret_status)
 }
 
 /* Notes the options of the command line, "--name=value" or "--name value". */
-static int note_words(given_t *given, int count, char **words)
+static int note_words(trait_values_t *given, int count, char **words)
 {
     int status = GATEWAY_EXIT_OK;
 
@@ -150,7 +151,7 @@ static int note_words(given_t *given, int count, char **words)
     return status;
 }
 
-static void note_environment(given_t *given)
+static void note_environment(trait_values_t *given)
 {
     for (size_t i = 0; i < TRAITS; i++)
         if (traits[i].variable) {
@@ -184,7 +185,8 @@ static int load(options_t *options, config_report_t *report, fault_t *fault)
                : 0;
 }
 
-static int apply(options_t *options, const given_t *given, fault_t *fault)
+static int apply(options_t *options, const trait_values_t *given,
+                 fault_t *fault)
 {
     for (size_t i = 0; i < TRAITS; i++) {
         const char *value = given->values[i];
@@ -215,7 +217,7 @@ static int print_help(void)
 
 static int serve(int count, char **words)
 {
-    given_t given = {{0}};
+    trait_values_t given = {{0}};
     fault_t fault = {0};
     int status;
 

@@ -23,9 +23,9 @@ typedef struct {
     const char *words; /* borrowed; "session=ID", or NULL: every line */
     int fd;            /* owned */
     buffer_t rest;     /* owned; a line that has no end yet */
-} follower_t;
+} log_follower_t;
 
-static void follower_clear(follower_t *self)
+static void follower_clear(log_follower_t *self)
 {
     if (self->fd >= 0)
         close(self->fd);
@@ -33,7 +33,7 @@ static void follower_clear(follower_t *self)
 }
 
 /* Prints whole lines only. */
-static void print_lines(follower_t *self)
+static void print_lines(log_follower_t *self)
 {
     char *text = (char *) self->rest.data;
     size_t at = 0;
@@ -48,7 +48,7 @@ static void print_lines(follower_t *self)
     (void) fflush(stdout);
 }
 
-static int read_on(follower_t *self)
+static int read_on(log_follower_t *self)
 {
     ssize_t size;
 
@@ -64,7 +64,7 @@ static int read_on(follower_t *self)
 }
 
 /* Returns true if another file has the log's name now. */
-static bool was_rotated(const follower_t *self)
+static bool was_rotated(const log_follower_t *self)
 {
     struct stat named, open_one;
 
@@ -73,7 +73,7 @@ static bool was_rotated(const follower_t *self)
                || named.st_dev != open_one.st_dev);
 }
 
-static int follow(follower_t *self)
+static int follow(log_follower_t *self)
 {
     cleanup_fd int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     struct pollfd look = {.fd = watch, .events = POLLIN};
@@ -127,7 +127,7 @@ static int logs(const arguments_t *arguments)
     cleanup_free char *path =
         mem_format("%s/" GATEWAY_LOG_FILE, options->state_dir);
     CLEANUP(follower_clear)
-    follower_t follower = {
+    log_follower_t follower = {
         .path = path,
         .words = words,
         .fd = open(path, O_RDONLY | O_CLOEXEC),

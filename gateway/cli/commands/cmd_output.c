@@ -26,9 +26,9 @@ typedef struct {
     long long cell;                  /* number of the cell */
     size_t output;                   /* 1 is the cell's first */
     cell_outcome_t outcome;          /* owned; of the cell */
-} found_t;
+} found_output_t;
 
-static void found_clear(found_t *self)
+static void found_clear(found_output_t *self)
 {
     cell_outcome_clear(&self->outcome);
     process_transcript_clear(&self->transcript);
@@ -37,7 +37,7 @@ static void found_clear(found_t *self)
 }
 
 /* Reads the reference itself; false if it is something else. */
-static bool read_ref(const char *text, found_t *self)
+static bool read_ref(const char *text, found_output_t *self)
 {
     self->is_process = modelview_read_process_ref(text, &self->process);
     if (self->is_process)
@@ -49,7 +49,7 @@ static bool read_ref(const char *text, found_t *self)
 }
 
 /* Reads what the program has written. Prints what is wrong. */
-static gateway_exit_t find_process(found_t *self)
+static gateway_exit_t find_process(found_output_t *self)
 {
     process_transcript_place_t place = {.folder = self->session.journal,
                                         .key = self->session.key,
@@ -62,7 +62,7 @@ static gateway_exit_t find_process(found_t *self)
 }
 
 /* Reads the cell of the reference. Prints what is wrong. */
-static gateway_exit_t find_cell(found_t *self)
+static gateway_exit_t find_cell(found_output_t *self)
 {
     cell_outcome_place_t place = {.folder = self->session.journal,
                                   .key = self->session.key};
@@ -81,7 +81,8 @@ static gateway_exit_t find_cell(found_t *self)
 
 /* Reads what the reference names. Prints what is wrong. */
 static gateway_exit_t find_output(const options_t *options,
-                                  const arguments_t *arguments, found_t *self)
+                                  const arguments_t *arguments,
+                                  found_output_t *self)
 {
     const char *ref = arguments_operand(arguments, 1);
     gateway_exit_t status;
@@ -111,7 +112,8 @@ static gateway_exit_t write_out(const arguments_t *arguments, const void *bytes,
 
 /* ---- an image ---- */
 
-static void print_image(const found_t *found, const modelview_image_t *image)
+static void print_image(const found_output_t *found,
+                        const modelview_image_t *image)
 {
     json_auto_t *document = json_pack(
         "{s:s,s:s,s:s,s:I,s:o}", "session", found->session.id, "ref",
@@ -126,7 +128,7 @@ static void print_image(const found_t *found, const modelview_image_t *image)
 }
 
 static gateway_exit_t show_image(const arguments_t *arguments,
-                                 const found_t *found,
+                                 const found_output_t *found,
                                  const modelview_image_t *image)
 {
     cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
@@ -174,7 +176,8 @@ static gateway_exit_t read_range(const arguments_t *arguments,
 }
 
 static gateway_exit_t show_text(const arguments_t *arguments,
-                                const found_t *found, const buffer_t *text)
+                                const found_output_t *found,
+                                const buffer_t *text)
 {
     cleanup_buffer buffer_t line = BUFFER_EMPTY;
 
@@ -192,8 +195,8 @@ static gateway_exit_t show_text(const arguments_t *arguments,
 
 /* Reads lines of what the program has written. The bytes that are gone come
  * first, unless the pattern is wrong. */
-static int read_process(const found_t *found, const modelview_range_t *range,
-                        buffer_t *text)
+static int read_process(const found_output_t *found,
+                        const modelview_range_t *range, buffer_t *text)
 {
     const buffer_t *all = &found->transcript.text;
     json_auto_t *masked =
@@ -211,7 +214,7 @@ static int read_process(const found_t *found, const modelview_range_t *range,
     return r;
 }
 
-static int read_cell(found_t *found, const modelview_range_t *range,
+static int read_cell(found_output_t *found, const modelview_range_t *range,
                      buffer_t *text)
 {
     redact_json(found->session.mask, &found->outcome.outputs);
@@ -219,7 +222,8 @@ static int read_cell(found_t *found, const modelview_range_t *range,
                                  found->output, range, text);
 }
 
-static gateway_exit_t read_text(const arguments_t *arguments, found_t *found)
+static gateway_exit_t read_text(const arguments_t *arguments,
+                                found_output_t *found)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     modelview_range_t range;
@@ -239,7 +243,7 @@ static gateway_exit_t read_text(const arguments_t *arguments, found_t *found)
 static int output(const arguments_t *arguments)
 {
     cleanup_options options_t *options = arguments_options(arguments);
-    CLEANUP(found_clear) found_t found = {0};
+    CLEANUP(found_clear) found_output_t found = {0};
     modelview_image_t image;
     gateway_exit_t status;
 

@@ -23,9 +23,9 @@ typedef struct {
     revival_report_t report;
     int held_fd; /* owned; says to other clients that this one lives, or -1 */
     void (*show)(const replay_step_t *step, void *arg); /* that it begins */
-} revive_t;
+} revival_run_t;
 
-static void revive_clear(revive_t *self)
+static void revive_clear(revival_run_t *self)
 {
     revival_report_clear(&self->report);
     revival_plan_clear(&self->plan);
@@ -37,7 +37,7 @@ static void revive_clear(revive_t *self)
 }
 
 /* Makes the plan of what is run. */
-static int make_plan(revive_t *self, fault_t *fault)
+static int make_plan(revival_run_t *self, fault_t *fault)
 {
     json_auto_t *rows = NULL;
     int r = trace_read(self->recorded.journal, self->recorded.options.key,
@@ -53,7 +53,7 @@ static int make_plan(revive_t *self, fault_t *fault)
     return 0;
 }
 
-static gateway_exit_t read_recording(revive_t *self,
+static gateway_exit_t read_recording(revival_run_t *self,
                                      const arguments_t *arguments)
 {
     cleanup_options options_t *options = arguments_options(arguments);
@@ -76,7 +76,7 @@ static gateway_exit_t read_recording(revive_t *self,
 
 /* ---- running the cells ---- */
 
-static gateway_exit_t start_session(revive_t *self,
+static gateway_exit_t start_session(revival_run_t *self,
                                     const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
@@ -103,7 +103,7 @@ static gateway_exit_t start_session(revive_t *self,
 
 static bool on_step(replay_step_t *step, void *arg)
 {
-    revive_t *self = arg;
+    revival_run_t *self = arg;
 
     replay_session_print(&self->session_run, step);
     revival_report_add(&self->report, step);
@@ -112,20 +112,20 @@ static bool on_step(replay_step_t *step, void *arg)
 
 static void on_missing(const replay_missing_t *missing, void *arg)
 {
-    revive_t *self = arg;
+    revival_run_t *self = arg;
 
     replay_session_print_missing(&self->session_run, missing);
 }
 
 static void on_begin(const replay_step_t *step, void *arg)
 {
-    revive_t *self = arg;
+    revival_run_t *self = arg;
 
     self->show(step, arg);
     replay_session_keep_there(&self->session_run, &self->notebook, step->cell);
 }
 
-static int run_cells(revive_t *self, const arguments_t *arguments,
+static int run_cells(revival_run_t *self, const arguments_t *arguments,
                      fault_t *fault)
 {
     cell_executor_t runner = cell_runner_methods(self->session_run.runner);
@@ -146,7 +146,7 @@ static int run_cells(revive_t *self, const arguments_t *arguments,
 /* Gives the session the report. If its gateway has been replaced since the
  * revival began, the one that runs now takes it. After an interrupt nothing
  * more is waited for. */
-static gateway_exit_t hand_over(revive_t *self, json_t *report)
+static gateway_exit_t hand_over(revival_run_t *self, json_t *report)
 {
     json_auto_t *content =
         json_pack("{s:s, s:O}", "id", self->recorded.id, "report", report);
@@ -164,7 +164,7 @@ static gateway_exit_t hand_over(revive_t *self, json_t *report)
     return status;
 }
 
-static gateway_exit_t print_outcome(revive_t *self, json_t *report)
+static gateway_exit_t print_outcome(revival_run_t *self, json_t *report)
 {
     gateway_exit_t status = hand_over(self, report);
 
@@ -180,7 +180,7 @@ static gateway_exit_t print_outcome(revive_t *self, json_t *report)
 
 static int revive(const arguments_t *arguments)
 {
-    CLEANUP(revive_clear) revive_t self = {.held_fd = -1};
+    CLEANUP(revive_clear) revival_run_t self = {.held_fd = -1};
     json_auto_t *report = NULL;
     fault_t fault = {0};
     gateway_exit_t status;

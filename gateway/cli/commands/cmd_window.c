@@ -27,9 +27,9 @@ typedef struct {
     options_t *options; /* owned */
     char *session;      /* owned; id, or NULL: the list of all */
     char *url;          /* owned; of the gateway */
-} wish_t;
+} window_wish_t;
 
-static void wish_clear(wish_t *self)
+static void wish_clear(window_wish_t *self)
 {
     options_destroy(&self->options);
     free(self->session);
@@ -50,7 +50,8 @@ static gateway_exit_t find_session(management_client_t *management,
     return status;
 }
 
-static gateway_exit_t find_gateway(const arguments_t *arguments, wish_t *wish)
+static gateway_exit_t find_gateway(const arguments_t *arguments,
+                                   window_wish_t *wish)
 {
     cleanup_management_client management_client_t *management = NULL;
     const char *id = arguments_operand(arguments, 0);
@@ -76,7 +77,7 @@ static gateway_exit_t find_gateway(const arguments_t *arguments, wish_t *wish)
 }
 
 /* Makes the URL. Its code follows #, which browsers send to no server. */
-static gateway_exit_t make_url(const wish_t *wish, unsigned scopes,
+static gateway_exit_t make_url(const window_wish_t *wish, unsigned scopes,
                                char **ret_url)
 {
     cleanup_free char *path =
@@ -122,7 +123,7 @@ static bool start_opener(const char *opener, char *path)
 
 /* Opens a file that leads to the URL, because every user of the machine can
  * read the arguments of a program. Returns false if no browser was started. */
-static bool open_browser(const wish_t *wish, const char *url)
+static bool open_browser(const window_wish_t *wish, const char *url)
 {
     cleanup_free char *opener = subprocess_find(NULL, OPENER);
     cleanup_free char *path =
@@ -143,7 +144,7 @@ static int window(const arguments_t *arguments)
 {
     const char *words = arguments_value(arguments, "scope");
     unsigned scopes = token_scopes_parse(words ? words : "observe");
-    cleanup_wish wish_t wish = {0};
+    cleanup_wish window_wish_t wish = {0};
     cleanup_free char *url = NULL;
     gateway_exit_t status;
 

@@ -16,11 +16,11 @@
 typedef struct {
     const flag_t *flag; /* borrowed from the command's table */
     const char *value;  /* borrowed from argv; NULL for a switch */
-} given_t;
+} given_flag_t;
 
 struct arguments {
     const command_t *command; /* borrowed */
-    given_t *given;           /* owned; the options in the order given */
+    given_flag_t *given;      /* owned; the options in the order given */
     size_t given_count;
     const char **operands; /* owned; pointers into argv */
     size_t operand_count;
@@ -50,7 +50,7 @@ const char *arguments_each(const arguments_t *self, const char *flag,
                            size_t *cursor)
 {
     while (*cursor < self->given_count) {
-        const given_t *given = &self->given[(*cursor)++];
+        const given_flag_t *given = &self->given[(*cursor)++];
         if (strcmp(given->flag->name, flag) == 0)
             return given->value;
     }
@@ -267,7 +267,7 @@ static int read_option(arguments_t *self, char **words)
     }
     if (flag->value && !check_value(self, flag, value))
         return 0;
-    self->given[self->given_count++] = (given_t){flag, value};
+    self->given[self->given_count++] = (given_flag_t){flag, value};
     return used;
 }
 
@@ -336,7 +336,7 @@ int arguments_run(const command_t *command, int count, char **words)
     CLEANUP(arguments_clear)
     arguments_t arguments = {
         .command = command,
-        .given = mem_new(((size_t) count + 1) * sizeof(given_t)),
+        .given = mem_new(((size_t) count + 1) * sizeof(given_flag_t)),
         .operands = mem_new(((size_t) count + 1) * sizeof(char *)),
     };
 

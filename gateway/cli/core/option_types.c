@@ -41,9 +41,9 @@ typedef struct {
     option_types_source_t source;
     bool (*is_good)(const char *text); /* NULL: any value is good */
     const char *expected;              /* the sentence if it is not good */
-} value_kind_t;
+} value_word_t;
 
-static const value_kind_t kinds[] = {
+static const value_word_t kinds[] = {
     {"TIME", OPTION_TYPE_ANY, is_time, "a time (90s, 20m, 2h, 1d)"},
     {"NUMBER", OPTION_TYPE_ANY, is_number, "a whole number"},
     {"KEY=VALUE", OPTION_TYPE_ANY, is_pair, "of the form key=value"},
@@ -52,7 +52,7 @@ static const value_kind_t kinds[] = {
     {"ID", OPTION_TYPE_SESSIONS, NULL, NULL},
 };
 
-static const value_kind_t *find_kind(const char *word, size_t size)
+static const value_word_t *find_kind(const char *word, size_t size)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i].word) == size
@@ -76,7 +76,7 @@ option_types_source_t option_types_source(const char *word, size_t size)
     while (word < end) {
         const char *bar = memchr(word, '|', (size_t) (end - word));
         size_t length = (size_t) ((bar ? bar : end) - word);
-        const value_kind_t *kind = find_kind(word, length);
+        const value_word_t *kind = find_kind(word, length);
 
         if (kind)
             return kind->source;
@@ -101,7 +101,7 @@ static bool is_among(const char *words, const char *text)
 
 char *option_types_fault(const char *word, const char *text)
 {
-    const value_kind_t *kind = find_kind(word, strlen(word));
+    const value_word_t *kind = find_kind(word, strlen(word));
 
     if (is_choice(word, strlen(word)) && !is_among(word, text))
         return mem_format("one of %s", word);

@@ -21,7 +21,7 @@ typedef enum {
     STATE_STRING_ESCAPE,
     STATE_C1,   /* after 0xC2: may be a control of ISO 6429's C1 set */
     STATE_BIDI, /* in a character that begins as those that reorder text do */
-} state_t;
+} escape_state_t;
 
 struct terminal {
     FILE *file; /* borrowed */
@@ -29,7 +29,7 @@ struct terminal {
     bool has_color;  /* the user does not object */
     bool is_colored; /* a colour was switched on */
     bool at_line_start;
-    state_t state;
+    escape_state_t state;
     char sequence[SEQUENCE_MAX]; /* parameters after ESC [ */
     size_t sequence_size;
     char held[3]; /* of a character, in STATE_BIDI */
@@ -89,7 +89,7 @@ static void put_color(terminal_t *self)
     self->is_colored = true;
 }
 
-static state_t in_text(terminal_t *self, unsigned char byte)
+static escape_state_t in_text(terminal_t *self, unsigned char byte)
 {
     if (byte == 033)
         return STATE_ESCAPE;
@@ -107,7 +107,7 @@ static state_t in_text(terminal_t *self, unsigned char byte)
     return STATE_TEXT;
 }
 
-static state_t in_escape(terminal_t *self, unsigned char byte)
+static escape_state_t in_escape(terminal_t *self, unsigned char byte)
 {
     self->sequence_size = 0;
     if (byte == '[')
@@ -119,7 +119,7 @@ static state_t in_escape(terminal_t *self, unsigned char byte)
     return byte == 033 ? STATE_ESCAPE : STATE_TEXT;
 }
 
-static state_t in_csi(terminal_t *self, unsigned char byte)
+static escape_state_t in_csi(terminal_t *self, unsigned char byte)
 {
     if (byte >= 0x40 && byte <= 0x7E) {
         if (byte == 'm')
@@ -139,7 +139,7 @@ static state_t in_csi(terminal_t *self, unsigned char byte)
     return STATE_CSI;
 }
 
-static state_t in_c1(terminal_t *self, unsigned char byte)
+static escape_state_t in_c1(terminal_t *self, unsigned char byte)
 {
     /* U+009B is CSI and U+009D OSC to some terminals; U+00A0 and above are
      * letters. */
@@ -162,7 +162,7 @@ static void put_held(terminal_t *self)
     self->held_size = 0;
 }
 
-static state_t in_bidi(terminal_t *self, unsigned char byte)
+static escape_state_t in_bidi(terminal_t *self, unsigned char byte)
 {
     if (!utf8_is_continuation(byte)) {
         put_held(self);
@@ -178,7 +178,7 @@ static state_t in_bidi(terminal_t *self, unsigned char byte)
     return STATE_TEXT;
 }
 
-static state_t next_state(terminal_t *self, unsigned char byte)
+static escape_state_t next_state(terminal_t *self, unsigned char byte)
 {
     switch (self->state) {
     case STATE_TEXT:

@@ -16,10 +16,10 @@ typedef struct {
     bool is_json;
     unsigned char held[HELD_MAX]; /* of a character that is not complete */
     size_t size;                  /* of them */
-} stream_t;
+} character_stream_t;
 
 /* Returns the control character that the held bytes are, or 0. */
-static unsigned control_of(const stream_t *self)
+static unsigned control_of(const character_stream_t *self)
 {
     const char *held = (const char *) self->held;
     uint32_t code = 0;
@@ -30,7 +30,7 @@ static unsigned control_of(const stream_t *self)
                : 0;
 }
 
-static void put_held(stream_t *self)
+static void put_held(character_stream_t *self)
 {
     unsigned control = control_of(self);
     char escape[11];
@@ -45,7 +45,7 @@ static void put_held(stream_t *self)
 }
 
 /* Returns true if more bytes may make a control character of the held ones. */
-static bool is_begun(const stream_t *self)
+static bool is_begun(const character_stream_t *self)
 {
     const unsigned char *c = self->held;
 
@@ -54,7 +54,7 @@ static bool is_begun(const stream_t *self)
     return self->size == 2 && c[0] == 0xe2 && (c[1] == 0x80 || c[1] == 0x81);
 }
 
-static void put_json(stream_t *self, const char *text, size_t size)
+static void put_json(character_stream_t *self, const char *text, size_t size)
 {
     for (size_t i = 0; i < size;) {
         size_t plain = i;
@@ -73,7 +73,7 @@ static void put_json(stream_t *self, const char *text, size_t size)
 
 static ssize_t on_write(void *cookie, const char *text, size_t size)
 {
-    stream_t *self = cookie;
+    character_stream_t *self = cookie;
 
     if (self->is_json)
         put_json(self, text, size);
@@ -84,7 +84,7 @@ static ssize_t on_write(void *cookie, const char *text, size_t size)
 
 static int on_close(void *cookie)
 {
-    stream_t *self = cookie;
+    character_stream_t *self = cookie;
 
     if (self->size)
         put_held(self);
@@ -97,7 +97,7 @@ FILE *terminal_stream(terminal_t *terminal, bool is_json)
 {
     static const cookie_io_functions_t functions = {.write = on_write,
                                                     .close = on_close};
-    stream_t *self = mem_new(sizeof *self);
+    character_stream_t *self = mem_new(sizeof *self);
 
     self->terminal = terminal;
     self->is_json = is_json;

@@ -5,19 +5,19 @@
 
 #include <stdlib.h>
 
-typedef struct held held_t;
+typedef struct held_request held_request_t;
 
-struct held {
+struct held_request {
     void *request; /* borrowed from the caller */
     size_t size;   /* of its line */
     bool is_urgent;
-    held_t *next; /* owned */
+    held_request_t *next; /* owned */
 };
 
 struct mcp_held {
-    held_t *first; /* owned; the oldest */
-    size_t count;  /* of them */
-    size_t bytes;  /* of their lines */
+    held_request_t *first; /* owned; the oldest */
+    size_t count;          /* of them */
+    size_t bytes;          /* of their lines */
 };
 
 mcp_held_t *mcp_held_new(void)
@@ -25,9 +25,9 @@ mcp_held_t *mcp_held_new(void)
     return mem_new(sizeof(mcp_held_t));
 }
 
-static void remove_at(mcp_held_t *self, held_t **at)
+static void remove_at(mcp_held_t *self, held_request_t **at)
 {
-    held_t *removed = *at;
+    held_request_t *removed = *at;
 
     *at = removed->next;
     self->count--;
@@ -55,15 +55,16 @@ bool mcp_held_may_send(size_t under_way, bool is_urgent)
 
 bool mcp_held_add(mcp_held_t *self, void *request, size_t size, bool is_urgent)
 {
-    held_t **at = &self->first;
-    held_t *added;
+    held_request_t **at = &self->first;
+    held_request_t *added;
 
     if (self->count >= MCP_HELD_MAX || self->bytes + size > MCP_HELD_BYTES)
         return false;
     while (*at)
         at = &(*at)->next;
     added = mem_new(sizeof *added);
-    *added = (held_t){.request = request, .size = size, .is_urgent = is_urgent};
+    *added = (held_request_t){
+        .request = request, .size = size, .is_urgent = is_urgent};
     *at = added;
     self->count++;
     self->bytes += size;
@@ -72,7 +73,7 @@ bool mcp_held_add(mcp_held_t *self, void *request, size_t size, bool is_urgent)
 
 bool mcp_held_remove(mcp_held_t *self, const void *request)
 {
-    for (held_t **at = &self->first; *at; at = &(*at)->next) {
+    for (held_request_t **at = &self->first; *at; at = &(*at)->next) {
         if ((*at)->request != request)
             continue;
         remove_at(self, at);
@@ -88,7 +89,7 @@ size_t mcp_held_count(const mcp_held_t *self)
 
 void *mcp_held_take(mcp_held_t *self, size_t under_way)
 {
-    for (held_t **at = &self->first; *at; at = &(*at)->next) {
+    for (held_request_t **at = &self->first; *at; at = &(*at)->next) {
         void *request = (*at)->request;
 
         if (!mcp_held_may_send(under_way, (*at)->is_urgent))

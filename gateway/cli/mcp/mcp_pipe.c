@@ -30,10 +30,10 @@
 #define FDS_MAX                                                                \
     (MCP_HELD_LINES_MAX + MCP_HELD_URGENT_MAX + MCP_SUBSCRIPTIONS_MAX + 2)
 
-typedef struct link pipe_link_t;
+typedef struct pipe_link pipe_link_t;
 
 /* A request under way. */
-struct link {
+struct pipe_link {
     net_stream_t stream;
     json_t *message; /* owned; NULL: the line was no JSON */
     char *line;      /* owned */

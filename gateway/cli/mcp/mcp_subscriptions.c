@@ -5,18 +5,18 @@
 
 #include <stdlib.h>
 
-typedef struct subscription subscription_t;
+typedef struct mcp_subscription mcp_subscription_t;
 
-struct subscription {
-    void *request;        /* borrowed from the caller */
-    mcp_listen_t *listen; /* borrowed from the caller */
-    subscription_t *next; /* owned */
+struct mcp_subscription {
+    void *request;            /* borrowed from the caller */
+    mcp_listen_t *listen;     /* borrowed from the caller */
+    mcp_subscription_t *next; /* owned */
 };
 
 struct mcp_subscriptions {
     const mcp_subscriptions_ops_t *ops; /* borrowed from the caller */
     void *arg;                          /* borrowed from the caller */
-    subscription_t *first;              /* owned; the newest */
+    mcp_subscription_t *first;          /* owned; the newest */
     size_t count;                       /* of them */
 };
 
@@ -30,9 +30,9 @@ mcp_subscriptions_t *mcp_subscriptions_new(const mcp_subscriptions_ops_t *ops,
     return self;
 }
 
-static void remove_at(mcp_subscriptions_t *self, subscription_t **at)
+static void remove_at(mcp_subscriptions_t *self, mcp_subscription_t **at)
 {
-    subscription_t *removed = *at;
+    mcp_subscription_t *removed = *at;
 
     *at = removed->next;
     self->count--;
@@ -54,12 +54,12 @@ void mcp_subscriptions_destroy(mcp_subscriptions_t **self_p)
 bool mcp_subscriptions_add(mcp_subscriptions_t *self, void *request,
                            mcp_listen_t *listen)
 {
-    subscription_t *added;
+    mcp_subscription_t *added;
 
     if (self->count >= MCP_SUBSCRIPTIONS_MAX)
         return false;
     added = mem_new(sizeof *added);
-    *added = (subscription_t){request, listen, self->first};
+    *added = (mcp_subscription_t){request, listen, self->first};
     self->first = added;
     self->count++;
     return true;
@@ -67,7 +67,7 @@ bool mcp_subscriptions_add(mcp_subscriptions_t *self, void *request,
 
 void mcp_subscriptions_remove(mcp_subscriptions_t *self, const void *request)
 {
-    for (subscription_t **at = &self->first; *at; at = &(*at)->next) {
+    for (mcp_subscription_t **at = &self->first; *at; at = &(*at)->next) {
         if ((*at)->request != request)
             continue;
         remove_at(self, at);
@@ -84,7 +84,7 @@ int mcp_subscriptions_wait_ms(const mcp_subscriptions_t *self)
 {
     int least = -1;
 
-    for (const subscription_t *at = self->first; at; at = at->next) {
+    for (const mcp_subscription_t *at = self->first; at; at = at->next) {
         int wait = mcp_listen_wait_ms(at->listen);
         if (wait >= 0 && (least < 0 || wait < least))
             least = wait;
@@ -96,7 +96,7 @@ void mcp_subscriptions_open(mcp_subscriptions_t *self)
 {
     bool is_away = false;
 
-    for (subscription_t *at = self->first; at; at = at->next) {
+    for (mcp_subscription_t *at = self->first; at; at = at->next) {
         if (mcp_listen_wait_ms(at->listen) != 0)
             continue;
         mcp_listen_try(at->listen);

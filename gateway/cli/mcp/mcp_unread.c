@@ -14,9 +14,9 @@ typedef struct {
     int64_t id;      /* 0: none yet */
     bool is_request;
     bool is_message; /* it has a member that every message has */
-} scan_t;
+} line_scan_t;
 
-static void skip_blanks(scan_t *self)
+static void skip_blanks(line_scan_t *self)
 {
     while (self->at < self->end && strchr(" \t\r\n", *self->at) && *self->at)
         self->at++;
@@ -24,7 +24,7 @@ static void skip_blanks(scan_t *self)
 
 /* Passes over a string after its opening quote. Returns what is between the
  * quotes. */
-static bytes_t take_string(scan_t *self)
+static bytes_t take_string(line_scan_t *self)
 {
     const char *first = self->at;
     size_t size;
@@ -45,7 +45,7 @@ static bool is_key(bytes_t key, const char *name)
 }
 
 /* Returns the integer that begins there; 0 for anything else. */
-static int64_t read_id(const scan_t *self)
+static int64_t read_id(const line_scan_t *self)
 {
     int64_t id = 0;
     const char *at = self->at;
@@ -60,7 +60,7 @@ static int64_t read_id(const scan_t *self)
 
 /* Notes a member after a string of the outermost object, which is a key if a
  * colon follows. */
-static void note_key(scan_t *self, bytes_t key)
+static void note_key(line_scan_t *self, bytes_t key)
 {
     skip_blanks(self);
     if (self->at == self->end || *self->at != ':')
@@ -78,8 +78,8 @@ static void note_key(scan_t *self, bytes_t key)
 
 bool mcp_unread_id(const buffer_t *line, int64_t *ret_id)
 {
-    scan_t scan = {.at = (const char *) line->data,
-                   .end = (const char *) line->data + line->size};
+    line_scan_t scan = {.at = (const char *) line->data,
+                        .end = (const char *) line->data + line->size};
     size_t depth = 0;
 
     skip_blanks(&scan);

@@ -16,9 +16,10 @@
 typedef struct {
     const char *program; /* borrowed; path of jupyter-nbconvert */
     const char *folder;  /* borrowed; of its own */
-} page_t;
+} conversion_t;
 
-static int convert(const page_t *page, const char *notebook, fault_t *fault)
+static int convert(const conversion_t *page, const char *notebook,
+                   fault_t *fault)
 {
     const char *const argv[] = {
         page->program, "--to",
@@ -50,7 +51,7 @@ static int deliver(const char *from, const char *output, fault_t *fault)
 
 /* Converts the recording, also the part before a damage; the fault of the
  * damage is returned afterwards. */
-static int make(const recordings_t *session, const page_t *page,
+static int make(const recordings_t *session, const conversion_t *page,
                 const char *output, fault_t *fault)
 {
     cleanup_free char *notebook = mem_format("%s/notebook.ipynb", page->folder);
@@ -85,7 +86,7 @@ gateway_exit_t nbconvert_export(const recordings_t *session, const char *output)
     if (!mkdtemp(folder))
         return complain(GATEWAY_EXIT_ENVIRONMENT, "%s: %s", folder,
                         strerror(errno));
-    page_t page = {program, folder};
+    conversion_t page = {program, folder};
     int r = make(session, &page, output, &fault);
     path_remove_tree(folder, &ignored);
     if (r < 0)

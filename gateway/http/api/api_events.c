@@ -37,11 +37,11 @@ typedef struct {
                           no such bound */
     int64_t end;       /* monotonic ms; of waiting for the first record */
     int64_t keepalive; /* monotonic ms; when the next one is due */
-} listing_t;
+} event_listing_t;
 
 static void listing_destroy(void **self_p)
 {
-    listing_t *self = *self_p;
+    event_listing_t *self = *self_p;
 
     if (!self)
         return;
@@ -53,7 +53,7 @@ static void listing_destroy(void **self_p)
 }
 
 /* Returns true if more records may follow. */
-static bool is_live(const listing_t *self)
+static bool is_live(const event_listing_t *self)
 {
     const subscription_t *subscription =
         subscription_find(self->http, self->session);
@@ -63,7 +63,7 @@ static bool is_live(const listing_t *self)
                || strcmp(subscription->state, "gone") != 0);
 }
 
-static journal_source_t source_of(const listing_t *self)
+static journal_source_t source_of(const event_listing_t *self)
 {
     subscription_t *subscription = subscription_find(self->http, self->session);
 
@@ -73,7 +73,7 @@ static journal_source_t source_of(const listing_t *self)
                                   subscription ? &subscription->index : NULL};
 }
 
-static void write_record(listing_t *self, const journal_record_t *record,
+static void write_record(event_listing_t *self, const journal_record_t *record,
                          buffer_t *out)
 {
     if (self->is_sse)
@@ -84,7 +84,7 @@ static void write_record(listing_t *self, const journal_record_t *record,
     self->has_written = true;
 }
 
-static void keep_alive(listing_t *self, int64_t now, buffer_t *out)
+static void keep_alive(event_listing_t *self, int64_t now, buffer_t *out)
 {
     if (out->size == 0 && now >= self->keepalive)
         buffer_text(out, self->is_sse ? ":\n\n" : "\n");
@@ -93,7 +93,7 @@ static void keep_alive(listing_t *self, int64_t now, buffer_t *out)
 }
 
 /* Returns true if the answer waits for records at the journal's end. */
-static bool is_waiting(const listing_t *self, bool was_live, int64_t now)
+static bool is_waiting(const event_listing_t *self, bool was_live, int64_t now)
 {
     if (!was_live)
         return false;
@@ -102,7 +102,7 @@ static bool is_waiting(const listing_t *self, bool was_live, int64_t now)
 
 static int listing_more(void *state, buffer_t *out)
 {
-    listing_t *self = state;
+    event_listing_t *self = state;
     /* Before reading: a record that arrives meanwhile wakes the follower again.
      */
     bool was_live = is_live(self);
@@ -181,7 +181,7 @@ static bool read_page(exchange_t *exchange, bool is_waiter, uint64_t *since,
     return true;
 }
 
-static listing_t *listing_new(exchange_t *exchange, const json_t *session)
+static event_listing_t *listing_new(exchange_t *exchange, const json_t *session)
 {
     uint64_t since = 0, wait = 0, follow = 0, before = 0;
 
@@ -191,7 +191,7 @@ static listing_t *listing_new(exchange_t *exchange, const json_t *session)
         || !read_page(exchange, wait || follow || accepts_events(exchange),
                       &since, &before))
         return NULL;
-    listing_t *self = mem_new(sizeof *self);
+    event_listing_t *self = mem_new(sizeof *self);
     self->http = exchange->http;
     self->exchange = exchange;
     self->folder = mem_text(model_text(session, "journal"));
@@ -211,7 +211,7 @@ static listing_t *listing_new(exchange_t *exchange, const json_t *session)
 }
 
 /* Follows the session, whose events wake those that wait. */
-static bool follow(listing_t *self, const json_t *session)
+static bool follow(event_listing_t *self, const json_t *session)
 {
     int64_t now = clock_monotonic_ms();
     fault_t fault;
@@ -231,7 +231,7 @@ static bool follow(listing_t *self, const json_t *session)
 static void on_list(exchange_t *exchange, const json_t *reply)
 {
     const json_t *session = json_object_get(reply, "session");
-    listing_t *listing;
+    event_listing_t *listing;
     journal_source_t source;
     void *state;
     fault_t fault;

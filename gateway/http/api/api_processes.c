@@ -19,11 +19,11 @@ typedef struct {
     const process_call_ops_t *ops;
     void *state; /* owned, or NULL */
     exchange_destroy_fn *state_end;
-} wish_t;
+} process_command_t;
 
 static void destroy_wish(void **self_p)
 {
-    wish_t *self = *self_p;
+    process_command_t *self = *self_p;
 
     json_decref(self->content);
     buffer_reset(&self->data);
@@ -37,7 +37,7 @@ static void on_session(exchange_t *exchange, const json_t *reply)
 {
     const json_t *session = json_object_get(reply, "session");
     process_call_plan_t plan;
-    wish_t *wish;
+    process_command_t *wish;
 
     if (!registry_client_is_ok(exchange, reply))
         return;
@@ -58,10 +58,10 @@ static void on_session(exchange_t *exchange, const json_t *reply)
 }
 
 /* Asks the session that the path names. `content` and `state` are taken. */
-static wish_t *ask(exchange_t *exchange, const char *verb, json_t *content,
-                   const process_call_ops_t *ops)
+static process_command_t *ask(exchange_t *exchange, const char *verb,
+                              json_t *content, const process_call_ops_t *ops)
 {
-    wish_t *wish = mem_new(sizeof *wish);
+    process_command_t *wish = mem_new(sizeof *wish);
 
     wish->verb = verb;
     wish->content = content;
@@ -176,7 +176,7 @@ static void send_input(exchange_t *exchange)
 {
     const char *type = exchange->request.headers[HEADER_CONTENT_TYPE];
     json_int_t number;
-    wish_t *wish;
+    process_command_t *wish;
 
     if (!type || strncmp(type, "application/octet-stream", 24) != 0) {
         ask_with_body(exchange, "input");
@@ -196,7 +196,7 @@ static void read_output(exchange_t *exchange)
     json_int_t number;
     process_output_t *state;
     json_t *content;
-    wish_t *wish;
+    process_command_t *wish;
 
     if (!read_number(exchange, &number)
         || !(state = process_output_new(exchange, false)))
@@ -216,7 +216,7 @@ static void start(exchange_t *exchange)
     const char *waits = exchange_argument(exchange, "wait");
     json_t *body = NULL;
     process_output_t *state;
-    wish_t *wish;
+    process_command_t *wish;
 
     if (!exchange_read_object(exchange, &body))
         return;

@@ -67,11 +67,11 @@ typedef struct {
     json_t *model;            /* owned; the folder's */
     json_t *page;             /* owned; NULL: it was requested */
     bool is_begun, has_entries;
-} listing_t;
+} folder_listing_t;
 
 static void listing_destroy(void **self_p)
 {
-    listing_t *self = *self_p;
+    folder_listing_t *self = *self_p;
 
     if (!self)
         return;
@@ -92,7 +92,7 @@ static bool is_shown(const json_t *entry)
            && (strcmp(type, "file") == 0 || strcmp(type, "folder") == 0);
 }
 
-static void write_page(listing_t *self, buffer_t *out)
+static void write_page(folder_listing_t *self, buffer_t *out)
 {
     const json_t *entry;
     size_t i;
@@ -111,14 +111,14 @@ static void write_page(listing_t *self, buffer_t *out)
 
 static void on_page(void *owner, const json_t *reply, bytes_t data)
 {
-    listing_t *self = owner;
+    folder_listing_t *self = owner;
 
     (void) data;
     self->page = json_deep_copy(reply);
     exchange_wake(self->exchange);
 }
 
-static void ask_next(listing_t *self)
+static void ask_next(folder_listing_t *self)
 {
     json_int_t page = json_integer_value(json_object_get(self->page, "page"));
 
@@ -131,7 +131,7 @@ static void ask_next(listing_t *self)
     self->page = NULL;
 }
 
-static void write_end(const listing_t *self, buffer_t *out)
+static void write_end(const folder_listing_t *self, buffer_t *out)
 {
     const char *cut = model_text(self->page, "cut");
 
@@ -147,7 +147,7 @@ static void write_end(const listing_t *self, buffer_t *out)
 
 static int more(void *state, buffer_t *out)
 {
-    listing_t *self = state;
+    folder_listing_t *self = state;
 
     if (!self->page)
         return 1;
@@ -169,7 +169,7 @@ static int more(void *state, buffer_t *out)
 
 static void on_first_page(void *owner, const json_t *reply, bytes_t data)
 {
-    listing_t *self = owner;
+    folder_listing_t *self = owner;
     exchange_t *exchange = self->exchange;
 
     if (!contents_is_ok(exchange, reply))
@@ -184,7 +184,7 @@ static void on_first_page(void *owner, const json_t *reply, bytes_t data)
 void workspaces_list(exchange_t *exchange, const contents_path_t *place,
                      const json_t *entry)
 {
-    listing_t *self = mem_new(sizeof *self);
+    folder_listing_t *self = mem_new(sizeof *self);
 
     self->exchange = exchange;
     snprintf(self->id, sizeof self->id, "%s", place->id);

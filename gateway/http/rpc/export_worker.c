@@ -92,11 +92,11 @@ typedef struct {
     const job_t *job; /* borrowed */
     FILE *stream;     /* borrowed */
     bool has_cells;
-} cells_t;
+} cell_stream_t;
 
 static int write_cell(notebook_cell_t *cell, void *arg, fault_t *fault)
 {
-    cells_t *cells = arg;
+    cell_stream_t *cells = arg;
     json_auto_t *json = notebook_cell_json(cell);
 
     if (!atomic_load(&cells->job->is_wanted))
@@ -116,7 +116,7 @@ static int write_model(job_t *job, const recording_options_t *how, FILE *stream,
 {
     cleanup_recording_end recording_end_t end = {0};
     cleanup_buffer buffer_t head = BUFFER_EMPTY, tail = BUFFER_EMPTY;
-    cells_t cells = {.job = job, .stream = stream};
+    cell_stream_t cells = {.job = job, .stream = stream};
     int r;
 
     json_object_set_new(job->model, "format", json_string("json"));

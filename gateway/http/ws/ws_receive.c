@@ -20,11 +20,11 @@
 typedef struct {
     channel_t channel;
     message_t *message; /* owned */
-} waiting_t;
+} early_request_t;
 
 static void destroy_waiting(void **item_p)
 {
-    waiting_t *item = *item_p;
+    early_request_t *item = *item_p;
 
     message_destroy(&item->message);
     free(item);
@@ -122,7 +122,7 @@ static bool hold(ws_client_t *self, size_t bytes)
 
 void ws_client_send_waiting(ws_client_t *self)
 {
-    waiting_t *item;
+    early_request_t *item;
 
     while ((item = zlistx_first(self->waiting))) {
         request(self, item->channel, item->message);
@@ -151,7 +151,7 @@ static void on_frame(ws_client_t *self)
     if (self->subscription && !self->subscription->is_greeted
         && !self->subscription->is_over
         && zlistx_size(self->waiting) < WAITING_MAX) {
-        waiting_t *item = mem_new(sizeof *item);
+        early_request_t *item = mem_new(sizeof *item);
         item->channel = channel;
         item->message = take_ptr(message);
         zlistx_add_end(self->waiting, item);

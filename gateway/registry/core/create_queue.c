@@ -8,19 +8,19 @@
 #include <string.h>
 
 /* A request that waits. */
-typedef struct waiting {
-    struct waiting *next; /* owned */
-    message_t *request;   /* owned */
-    json_t *content;      /* of the request, parsed; a reference */
-    char *older;          /* owned; the id of the session whose end it waits
-                             for; or NULL */
-    int64_t asked_us;     /* monotonic */
-} waiting_t;
+typedef struct waiting_create {
+    struct waiting_create *next; /* owned */
+    message_t *request;          /* owned */
+    json_t *content;             /* of the request, parsed; a reference */
+    char *older;      /* owned; the id of the session whose end it waits
+                         for; or NULL */
+    int64_t asked_us; /* monotonic */
+} waiting_create_t;
 
 struct create_queue {
     const session_table_t *table; /* borrowed */
-    waiting_t *first;             /* owned; in the order they came */
-    waiting_t **end;              /* where the next one is added */
+    waiting_create_t *first;      /* owned; in the order they came */
+    waiting_create_t **end;       /* where the next one is added */
     size_t count;
     size_t replacing; /* of them, those with an older session */
 };
@@ -36,10 +36,10 @@ create_queue_t *create_queue_new(const session_table_t *table)
 
 /* Takes the request at `place` out of the queue. The caller owns it, and a
  * reference to its content if `ret_content` is not NULL. */
-static message_t *take(create_queue_t *self, waiting_t **place,
+static message_t *take(create_queue_t *self, waiting_create_t **place,
                        json_t **ret_content)
 {
-    waiting_t *found = *place;
+    waiting_create_t *found = *place;
     message_t *request = found->request;
 
     *place = found->next;
@@ -69,7 +69,7 @@ void create_queue_destroy(create_queue_t **self_p)
 }
 
 /* Has the request wait for the end of `older`; NULL: for its turn. */
-static void await_end(create_queue_t *self, waiting_t *waiting,
+static void await_end(create_queue_t *self, waiting_create_t *waiting,
                       const session_entry_t *older)
 {
     self->replacing -= waiting->older != NULL;
@@ -84,7 +84,7 @@ void create_queue_add(create_queue_t *self, json_t *content,
                       message_t **request_p, const session_entry_t *older,
                       int64_t asked_us)
 {
-    waiting_t *waiting = mem_new(sizeof *waiting);
+    waiting_create_t *waiting = mem_new(sizeof *waiting);
 
     waiting->request = take_ptr(*request_p);
     waiting->content = json_incref(content);
@@ -97,7 +97,7 @@ void create_queue_add(create_queue_t *self, json_t *content,
 
 /* Returns the session whose end the request waits for; NULL: its turn. */
 static const session_entry_t *older_of(const create_queue_t *self,
-                                       const waiting_t *waiting)
+                                       const waiting_create_t *waiting)
 {
     return waiting->older ? session_table_find_any(self->table, waiting->older)
                           : NULL;
@@ -106,8 +106,9 @@ static const session_entry_t *older_of(const create_queue_t *self,
 message_t *create_queue_next(create_queue_t *self, json_t **ret_content,
                              int64_t *ret_asked_us)
 {
-    for (waiting_t **place = &self->first; *place; place = &(*place)->next) {
-        waiting_t *waiting = *place;
+    for (waiting_create_t **place = &self->first; *place;
+         place = &(*place)->next) {
+        waiting_create_t *waiting = *place;
 
         if (older_of(self, waiting))
             continue;
@@ -135,7 +136,7 @@ size_t create_queue_size(const create_queue_t *self)
 bool create_queue_awaits(const create_queue_t *self,
                          const session_entry_t *older)
 {
-    for (const waiting_t *at = self->first; at; at = at->next)
+    for (const waiting_create_t *at = self->first; at; at = at->next)
         if (at->older && strcmp(at->older, older->id) == 0)
             return true;
     return false;
@@ -145,7 +146,7 @@ bool create_queue_has_line(const create_queue_t *self)
 {
     if (self->replacing == 0)
         return self->count > 0;
-    for (const waiting_t *at = self->first; at; at = at->next)
+    for (const waiting_create_t *at = self->first; at; at = at->next)
         if (!older_of(self, at))
             return true;
     return false;
@@ -157,7 +158,7 @@ size_t create_queue_sessions(const create_queue_t *self)
 
     if (self->replacing == 0)
         return self->count;
-    for (const waiting_t *at = self->first; at; at = at->next) {
+    for (const waiting_create_t *at = self->first; at; at = at->next) {
         const session_entry_t *older = older_of(self, at);
 
         if (!older || session_entry_is_gone(older))

@@ -30,7 +30,7 @@ typedef struct {
     char who[64];     /* "uid=0 pid=7", for the audit log */
     pid_t process;    /* 0: unknown, or in another PID namespace */
     bool is_external; /* it is no thread of the gateway */
-} peer_t;
+} management_peer_t;
 
 struct management {
     zsock_t *socket;            /* owned */
@@ -126,9 +126,9 @@ zsock_t *management_socket(const management_t *self)
 
 /* Finds the process at the other end: libzmq asks the operating system about an
  * ipc connection and gives "localhost:uid:gid:pid". */
-static peer_t find_peer(zmsg_t *frames)
+static management_peer_t find_peer(zmsg_t *frames)
 {
-    peer_t peer = {.who = AUDIT_GATEWAY};
+    management_peer_t peer = {.who = AUDIT_GATEWAY};
     /* Not in the first frame, which the ROUTER has added. */
     zframe_t *last = zmsg_last(frames);
     const char *address = last ? zframe_meta(last, "Peer-Address") : NULL;
@@ -148,7 +148,7 @@ static peer_t find_peer(zmsg_t *frames)
 
 /* Names the sender. A frontend of the gateway names its client itself; a
  * process is named by the operating system. */
-static void name_sender(message_t *message, const peer_t *peer)
+static void name_sender(message_t *message, const management_peer_t *peer)
 {
     cleanup_free char *who = NULL;
 
@@ -177,7 +177,7 @@ message_t *management_receive(management_t *self)
         cleanup_zmsg zmsg_t *frames = zmsg_recv(self->socket);
         message_t *message = NULL;
         wire_verdict_t verdict;
-        peer_t peer;
+        management_peer_t peer;
         uint64_t count;
         fault_t fault;
 

@@ -40,7 +40,7 @@ typedef struct {
                            kernel has, or NULL */
     char *preinstalled_contents; /* owned; JSON text of what is in it; NULL: it
                                     is not known */
-} session_launch_t;
+} entry_launch_t;
 
 /* One session. Read by the whole registry; `state`, `is_pooled` and the links
  * of lists are changed by their owners alone. */
@@ -70,7 +70,7 @@ typedef struct session_entry {
     uint64_t hand_token;   /* the request that got it from the pool; 0: none
                             */
     response_t response;   /* answers that are outstanding */
-    session_launch_t launch;
+    entry_launch_t launch;
     /* The name of its folder of packages; "" if it may get none. */
     char packages[PACKAGES_TOKEN_SIZE];
     bool sees_packages; /* its kernel has the profile's folder of packages, or

@@ -296,11 +296,12 @@ void download_lane_stop(download_lane_t *self)
 
 typedef struct {
     size_t of_all, of_session, of_code;
-} waiting_t;
+} waiting_counts_t;
 
-static waiting_t count_waiting(const download_job_t *job, const char *session)
+static waiting_counts_t count_waiting(const download_job_t *job,
+                                      const char *session)
 {
-    waiting_t count = {0};
+    waiting_counts_t count = {0};
 
     for (; job; job = job->next) {
         if (job->has_place)
@@ -317,7 +318,7 @@ json_t *download_lane_refuse(const download_lane_t *self,
                              bool is_code)
 {
     const download_lane_start_t *start = &self->start;
-    waiting_t count = count_waiting(self->first, session);
+    waiting_counts_t count = count_waiting(self->first, session);
     size_t code_max = start->waiting_max / 2;
     const char *whose = "";
     size_t max = 0;

@@ -22,9 +22,9 @@ typedef struct {
     bool has_requested; /* and the members "requested" and perhaps "sha256" */
     bool has_modules;   /* perhaps */
     const char *flaw;
-} list_t;
+} answer_list_t;
 
-static const list_t lists[] = {
+static const answer_list_t lists[] = {
     {"packages", {"name", "version"}, true, false, "the list packages"},
     {"added", {"name", "version"}, false, true, "the list added"},
     {"changed", {"name", "from", "to"}, false, false, "the list changed"},
@@ -58,7 +58,7 @@ static bool are_modules(const json_t *modules)
 }
 
 /* Returns a copy of an entry; NULL if it is not one of the list. */
-static json_t *read_entry(const list_t *list, const json_t *entry)
+static json_t *read_entry(const answer_list_t *list, const json_t *entry)
 {
     json_auto_t *copy = json_object();
     const json_t *requested = json_object_get(entry, "requested");
@@ -96,7 +96,8 @@ static json_t *read_entry(const list_t *list, const json_t *entry)
 }
 
 /* Returns a copy of a list, an empty one for NULL; NULL if it is not valid. */
-static json_t *read_list(const list_t *list, const json_t *entries_or_null)
+static json_t *read_list(const answer_list_t *list,
+                         const json_t *entries_or_null)
 {
     json_auto_t *copy = json_array();
     const json_t *entry;

@@ -20,19 +20,19 @@
 
 #define RETRY_S 10 /* the advice to a client when too many requests wait */
 
-typedef struct waiting {
-    struct waiting *next;     /* owned */
-    const profile_t *profile; /* borrowed */
-    message_t *request;       /* owned */
-    json_t *content;          /* of the request, parsed; a reference */
-    uint64_t process_start;   /* of the process that sent it; 0: unknown */
-    int64_t asked_us;         /* monotonic */
+typedef struct package_waiter {
+    struct package_waiter *next; /* owned */
+    const profile_t *profile;    /* borrowed */
+    message_t *request;          /* owned */
+    json_t *content;             /* of the request, parsed; a reference */
+    uint64_t process_start;      /* of the process that sent it; 0: unknown */
+    int64_t asked_us;            /* monotonic */
     package_wait_fn *go_on;
-} waiting_t;
+} package_waiter_t;
 
 struct package_wait {
     const registry_parts_t *parts; /* borrowed */
-    waiting_t *first;              /* owned; in the order they came */
+    package_waiter_t *first;       /* owned; in the order they came */
 };
 
 package_wait_t *package_wait_new(const registry_parts_t *parts)
@@ -44,15 +44,15 @@ package_wait_t *package_wait_new(const registry_parts_t *parts)
 }
 
 /* Takes the request at `place` out of the list; the caller owns it. */
-static waiting_t *take(waiting_t **place)
+static package_waiter_t *take(package_waiter_t **place)
 {
-    waiting_t *found = *place;
+    package_waiter_t *found = *place;
 
     *place = found->next;
     return found;
 }
 
-static void destroy(waiting_t *waiting)
+static void destroy(package_waiter_t *waiting)
 {
     message_destroy(&waiting->request);
     json_decref(waiting->content);
@@ -89,7 +89,7 @@ bool package_wait_is_due(const registry_parts_t *parts,
 }
 
 /* Returns true if the process that sent the request has ended. */
-static bool is_abandoned(const waiting_t *waiting)
+static bool is_abandoned(const package_waiter_t *waiting)
 {
     cleanup_fd int fd = -1;
     fault_t ignored;
@@ -104,7 +104,7 @@ static bool is_abandoned(const waiting_t *waiting)
 
 /* Drops a request that was taken out. The answer is for a frontend, which keeps
  * the request until then. */
-static void drop(const package_wait_t *self, waiting_t *waiting)
+static void drop(const package_wait_t *self, package_waiter_t *waiting)
 {
     log_notice("profile=%s %s dropped: its client has gone",
                waiting->profile->name, message_type(waiting->request));
@@ -117,7 +117,7 @@ static void drop(const package_wait_t *self, waiting_t *waiting)
 
 static void drop_abandoned(package_wait_t *self)
 {
-    waiting_t **place = &self->first;
+    package_waiter_t **place = &self->first;
 
     while (*place)
         if (is_abandoned(*place))
@@ -136,7 +136,8 @@ static bool is_of_same_client(const message_t *one, const message_t *other)
 void package_wait_withdraw(package_wait_t *self, const message_t *withdrawal,
                            const char *msg_id)
 {
-    for (waiting_t **place = &self->first; *place; place = &(*place)->next)
+    for (package_waiter_t **place = &self->first; *place;
+         place = &(*place)->next)
         if (strcmp(message_id((*place)->request), msg_id) == 0
             && is_of_same_client((*place)->request, withdrawal)) {
             drop(self, take(place));
@@ -148,7 +149,7 @@ static size_t count(const package_wait_t *self, const profile_t *profile)
 {
     size_t waiting = 0;
 
-    for (const waiting_t *at = self->first; at; at = at->next)
+    for (const package_waiter_t *at = self->first; at; at = at->next)
         waiting += at->profile == profile;
     return waiting;
 }
@@ -157,7 +158,7 @@ size_t package_wait_size(const package_wait_t *self)
 {
     size_t waiting = 0;
 
-    for (const waiting_t *at = self->first; at; at = at->next)
+    for (const package_waiter_t *at = self->first; at; at = at->next)
         waiting++;
     return waiting;
 }
@@ -182,7 +183,7 @@ void package_wait_hold(package_wait_t *self, const profile_t *profile,
                        package_wait_fn *go_on)
 {
     pid_t process = message_sender_process(*request_p);
-    waiting_t **end = &self->first;
+    package_waiter_t **end = &self->first;
     size_t waiting;
 
     drop_abandoned(self);
@@ -194,16 +195,16 @@ void package_wait_hold(package_wait_t *self, const profile_t *profile,
     while (*end)
         end = &(*end)->next;
     *end = mem_new(sizeof **end);
-    **end =
-        (waiting_t){.profile = profile,
-                    .process_start = process ? pidfd_start_time(process) : 0,
-                    .request = take_ptr(*request_p),
-                    .content = json_incref(content),
-                    .asked_us = asked_us,
-                    .go_on = go_on};
+    **end = (package_waiter_t){.profile = profile,
+                               .process_start =
+                                   process ? pidfd_start_time(process) : 0,
+                               .request = take_ptr(*request_p),
+                               .content = json_incref(content),
+                               .asked_us = asked_us,
+                               .go_on = go_on};
 }
 
-static void go_on(const package_wait_t *self, waiting_t *waiting)
+static void go_on(const package_wait_t *self, package_waiter_t *waiting)
 {
     waiting->go_on(self->parts, waiting->content, &waiting->request,
                    waiting->asked_us);
@@ -212,7 +213,7 @@ static void go_on(const package_wait_t *self, waiting_t *waiting)
 
 void package_wait_go_on(package_wait_t *self, const profile_t *profile)
 {
-    waiting_t **place = &self->first;
+    package_waiter_t **place = &self->first;
 
     drop_abandoned(self);
     while (*place && !package_wait_is_due(self->parts, profile))

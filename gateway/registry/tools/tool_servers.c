@@ -26,30 +26,30 @@
 #define STEADY_MS 60000
 #define CALLS_MAX 1024 /* that wait for the process to ask */
 
-typedef struct server {
-    const profile_t *profile; /* borrowed */
-    tool_server_t entry;      /* borrowed from the file */
-    char *provider;           /* owned */
-    pid_t pid;                /* of its process; 0: it does not run */
-    int64_t begun_ms;         /* when it was started */
-    int64_t retry_ms;         /* the last pause */
-    int64_t start_ms;         /* when it is to be started */
-    char *offer;              /* owned; JSON, NULL before it is known */
-    size_t tools;             /* in the offer */
-    char *fault;              /* owned; why it does not answer; or NULL */
-    message_t *request;       /* owned; waits for calls; or NULL */
-    int64_t until_ms;         /* of that */
-    json_t *calls;            /* owned; that wait for a request */
-    json_int_t starts;        /* of its process, */
-    json_int_t taken;         /* calls that it was given, or that wait, */
-    json_int_t refused;       /* and calls that it could not be given */
-    struct server *next;      /* owned */
-} server_t;
+typedef struct server_process {
+    const profile_t *profile;    /* borrowed */
+    tool_server_t entry;         /* borrowed from the file */
+    char *provider;              /* owned */
+    pid_t pid;                   /* of its process; 0: it does not run */
+    int64_t begun_ms;            /* when it was started */
+    int64_t retry_ms;            /* the last pause */
+    int64_t start_ms;            /* when it is to be started */
+    char *offer;                 /* owned; JSON, NULL before it is known */
+    size_t tools;                /* in the offer */
+    char *fault;                 /* owned; why it does not answer; or NULL */
+    message_t *request;          /* owned; waits for calls; or NULL */
+    int64_t until_ms;            /* of that */
+    json_t *calls;               /* owned; that wait for a request */
+    json_int_t starts;           /* of its process, */
+    json_int_t taken;            /* calls that it was given, or that wait, */
+    json_int_t refused;          /* and calls that it could not be given */
+    struct server_process *next; /* owned */
+} server_process_t;
 
 struct tool_servers {
     const registry_parts_t *parts; /* borrowed */
     tool_server_file_t **files;    /* owned; one a profile, NULL: none */
-    server_t *servers;             /* owned */
+    server_process_t *servers;     /* owned */
 };
 
 /* ---- which there are ---- */
@@ -57,7 +57,7 @@ struct tool_servers {
 static void add_server(tool_servers_t *self, const profile_t *profile,
                        const tool_server_t *entry)
 {
-    server_t *server = mem_new(sizeof *server);
+    server_process_t *server = mem_new(sizeof *server);
 
     server->profile = profile;
     server->entry = *entry;
@@ -96,7 +96,7 @@ tool_servers_t *tool_servers_new(const registry_parts_t *parts)
 
 /* ---- the end ---- */
 
-static void destroy_server(server_t *server)
+static void destroy_server(server_process_t *server)
 {
     if (server->pid)
         tool_server_process_await(server->pid);
@@ -111,7 +111,7 @@ static void destroy_server(server_t *server)
 void tool_servers_destroy(tool_servers_t **self_p)
 {
     tool_servers_t *self = *self_p;
-    server_t *server;
+    server_process_t *server;
 
     if (!self)
         return;
@@ -131,7 +131,8 @@ void tool_servers_destroy(tool_servers_t **self_p)
 
 /* ---- to the sessions ---- */
 
-static void register_tools(const server_t *server, const session_entry_t *entry)
+static void register_tools(const server_process_t *server,
+                           const session_entry_t *entry)
 {
     if (server->offer && server->profile == entry->profile
         && !session_entry_is_gone(entry))
@@ -143,7 +144,7 @@ static void register_tools(const server_t *server, const session_entry_t *entry)
 void tool_servers_greet(const tool_servers_t *self,
                         const session_entry_t *entry)
 {
-    for (const server_t *at = self->servers; at; at = at->next)
+    for (const server_process_t *at = self->servers; at; at = at->next)
         register_tools(at, entry);
 }
 
@@ -158,7 +159,8 @@ static void fail_call(const session_entry_t *entry, uint64_t id,
 }
 
 /* Fails all calls that the process of a server has, or was to get. */
-static void fail_calls(const tool_servers_t *self, const server_t *server)
+static void fail_calls(const tool_servers_t *self,
+                       const server_process_t *server)
 {
     const session_entry_t *entry = session_table_first(self->parts->table);
 
@@ -173,7 +175,7 @@ static void fail_calls(const tool_servers_t *self, const server_t *server)
 /* ---- the processes ---- */
 
 /* Notes that a server cannot answer, and when it is started again. */
-static void note_down(server_t *server, const char *why, int64_t now_ms)
+static void note_down(server_process_t *server, const char *why, int64_t now_ms)
 {
     if (now_ms > server->begun_ms + STEADY_MS)
         server->retry_ms = 0;
@@ -188,7 +190,8 @@ static void note_down(server_t *server, const char *why, int64_t now_ms)
     log_warning("profile=%s tools: %s", server->profile->name, server->fault);
 }
 
-static void start(const tool_servers_t *self, server_t *server, int64_t now_ms)
+static void start(const tool_servers_t *self, server_process_t *server,
+                  int64_t now_ms)
 {
     fault_t fault;
 
@@ -202,7 +205,7 @@ static void start(const tool_servers_t *self, server_t *server, int64_t now_ms)
     }
 }
 
-static void answer_calls(const tool_servers_t *self, server_t *server)
+static void answer_calls(const tool_servers_t *self, server_process_t *server)
 {
     json_t *answer =
         json_pack("{s:s,s:O}", "status", "ok", "calls", server->calls);
@@ -212,7 +215,8 @@ static void answer_calls(const tool_servers_t *self, server_t *server)
     server->calls = json_array();
 }
 
-static void look(const tool_servers_t *self, server_t *server, int64_t now_ms)
+static void look(const tool_servers_t *self, server_process_t *server,
+                 int64_t now_ms)
 {
     if (server->pid && waitpid(server->pid, NULL, WNOHANG) == server->pid) {
         server->pid = 0;
@@ -228,14 +232,14 @@ static void look(const tool_servers_t *self, server_t *server, int64_t now_ms)
 
 void tool_servers_look(tool_servers_t *self, int64_t now_ms)
 {
-    for (server_t *at = self->servers; at; at = at->next)
+    for (server_process_t *at = self->servers; at; at = at->next)
         look(self, at, now_ms);
 }
 
 /* ---- calls ---- */
 
 /* Returns why a call cannot be given to the server; NULL if it can. */
-static const char *call_flaw(const server_t *server)
+static const char *call_flaw(const server_process_t *server)
 {
     if (!server->pid)
         return server->fault;
@@ -244,7 +248,7 @@ static const char *call_flaw(const server_t *server)
                : NULL;
 }
 
-static void give_call(const tool_servers_t *self, server_t *server,
+static void give_call(const tool_servers_t *self, server_process_t *server,
                       const session_entry_t *entry, const session_call_t *call)
 {
     const char *flaw = call_flaw(server);
@@ -269,7 +273,7 @@ static void give_call(const tool_servers_t *self, server_t *server,
 void tool_servers_call(tool_servers_t *self, const session_entry_t *entry,
                        session_call_t *call)
 {
-    server_t *at = self->servers;
+    server_process_t *at = self->servers;
 
     while (at
            && (at->profile != entry->profile
@@ -294,7 +298,7 @@ static void refuse(const tool_servers_t *self, message_t **request_p,
 }
 
 /* Writes the tools that the profile permits. */
-static int filter_offer(const server_t *server, const char *text,
+static int filter_offer(const server_process_t *server, const char *text,
                         size_t *ret_size, buffer_t *out, fault_t *fault)
 {
     cleanup_tool_offer tool_offer_t *offer = NULL;
@@ -316,7 +320,7 @@ static int filter_offer(const server_t *server, const char *text,
     return 0;
 }
 
-static void on_offer(const tool_servers_t *self, server_t *server,
+static void on_offer(const tool_servers_t *self, server_process_t *server,
                      const char *text, message_t **request_p)
 {
     cleanup_buffer buffer_t offer = BUFFER_EMPTY;
@@ -340,7 +344,7 @@ static void on_offer(const tool_servers_t *self, server_t *server,
                       json_pack("{s:s}", "status", "ok"));
 }
 
-static void on_down(const tool_servers_t *self, server_t *server,
+static void on_down(const tool_servers_t *self, server_process_t *server,
                     const char *text, message_t **request_p)
 {
     free(server->fault);
@@ -353,7 +357,7 @@ static void on_down(const tool_servers_t *self, server_t *server,
 
 /* Keeps a request for calls until one comes or its time is over. A second
  * request takes the place of the first. */
-static void on_take(const tool_servers_t *self, server_t *server,
+static void on_take(const tool_servers_t *self, server_process_t *server,
                     const json_t *wait, message_t **request_p)
 {
     int64_t wait_ms = json_integer_value(wait);
@@ -375,7 +379,7 @@ void tool_servers_serve(tool_servers_t *self, const json_t *content,
     const char *operation =
         json_string_value(json_object_get(content, "order"));
     const char *text = json_string_value(json_object_get(content, "text"));
-    server_t *at = self->servers;
+    server_process_t *at = self->servers;
 
     while (at
            && (!profile || !name || strcmp(at->profile->name, profile) != 0
@@ -394,7 +398,7 @@ void tool_servers_serve(tool_servers_t *self, const json_t *content,
                "`order` must be take, or offer or down with `text`");
 }
 
-static const char *state_of(const server_t *server)
+static const char *state_of(const server_process_t *server)
 {
     if (server->fault)
         return "failed";
@@ -406,7 +410,7 @@ json_t *tool_servers_describe(const tool_servers_t *self,
 {
     json_t *list = json_array();
 
-    for (const server_t *at = self->servers; at; at = at->next)
+    for (const server_process_t *at = self->servers; at; at = at->next)
         if (at->profile == profile)
             json_array_insert_new(
                 list, 0,

@@ -9,7 +9,7 @@ typedef enum {
     STEP_SECOND, /* the second signal was sent: Python code did not get the
                     first */
     STEP_KILL,
-} step_t;
+} signal_step_t;
 
 /* The fate of the signals. */
 typedef enum {
@@ -22,7 +22,7 @@ typedef enum {
 struct interrupt {
     int64_t grace_ms;
     bool reports; /* the kernel sends STRUCK */
-    step_t step;
+    signal_step_t step;
     fate_t fate;
     uint64_t mark;     /* not returned yet; 0: none */
     uint64_t received; /* bytes of the link at the last check */
@@ -84,7 +84,7 @@ static interrupt_verdict_t begin_grace(interrupt_t *self,
     return act(self, action, now);
 }
 
-static interrupt_verdict_t begin_step(interrupt_t *self, step_t step,
+static interrupt_verdict_t begin_step(interrupt_t *self, signal_step_t step,
                                       int64_t now)
 {
     self->step = step;

@@ -7,14 +7,14 @@
 typedef struct {
     timers_t *timers; /* that it belongs to; set when it is started */
     int id;           /* the loop's; 0: it does not run */
-} slot_t;
+} timer_slot_t;
 
 struct timers {
     zloop_t *loop;                     /* borrowed */
     timers_handler_t *const *handlers; /* borrowed; one for each name */
     void *arg;                         /* the handlers' */
     bool ends_loop;
-    slot_t slots[TIMER_COUNT];
+    timer_slot_t slots[TIMER_COUNT];
 };
 
 timers_t *timers_new(zloop_t *loop,
@@ -36,7 +36,7 @@ void timers_destroy(timers_t **self_p)
 
 static int on_timer(zloop_t *loop, int id, void *arg)
 {
-    slot_t *slot = arg;
+    timer_slot_t *slot = arg;
     timers_t *self = slot->timers;
 
     (void) loop;
@@ -49,7 +49,7 @@ static int on_timer(zloop_t *loop, int id, void *arg)
 
 void timers_stop(timers_t *self, timer_name_t name)
 {
-    slot_t *slot = &self->slots[name];
+    timer_slot_t *slot = &self->slots[name];
 
     if (slot->id)
         zloop_timer_end(self->loop, slot->id);
@@ -58,7 +58,7 @@ void timers_stop(timers_t *self, timer_name_t name)
 
 void timers_start(timers_t *self, timer_name_t name, int64_t delay_ms)
 {
-    slot_t *slot = &self->slots[name];
+    timer_slot_t *slot = &self->slots[name];
 
     timers_stop(self, name);
     if (delay_ms < 1)

@@ -5,12 +5,12 @@
 
 #include <errno.h>
 
-typedef struct piece {
-    struct piece *next; /* owned */
+typedef struct input_piece {
+    struct input_piece *next; /* owned */
     uint64_t offset;
     unsigned stream;
     buffer_t bytes;
-} piece_t;
+} input_piece_t;
 
 typedef struct {
     request_t *request; /* owned; the request by which the client follows */
@@ -20,10 +20,10 @@ typedef struct {
 } viewer_t;
 
 struct process_feed {
-    piece_t *first, *last; /* owned */
-    size_t bytes;          /* of all pieces */
-    uint64_t end;          /* offset of the next byte */
-    bool has_begun;        /* a piece has come: `end` is known */
+    input_piece_t *first, *last; /* owned */
+    size_t bytes;                /* of all pieces */
+    uint64_t end;                /* offset of the next byte */
+    bool has_begun;              /* a piece has come: `end` is known */
     viewer_t viewers[PROCESS_VIEWERS];
     size_t viewer_count;
 };
@@ -35,7 +35,7 @@ process_feed_t *process_feed_new(void)
 
 static void drop_first(process_feed_t *self)
 {
-    piece_t *first = self->first;
+    input_piece_t *first = self->first;
 
     self->first = first->next;
     if (!self->first)
@@ -74,7 +74,7 @@ static void forget(process_feed_t *self)
 
 static void append(process_feed_t *self, unsigned stream, bytes_t bytes)
 {
-    piece_t *last = self->last;
+    input_piece_t *last = self->last;
 
     if (!last || last->stream != stream
         || last->bytes.size + bytes.size > PROCESS_RECENT_MAX / 4) {
@@ -230,7 +230,7 @@ bool process_feed_next(process_feed_t *self, process_piece_t *ret_piece)
 {
     for (size_t i = 0; i < self->viewer_count; i++) {
         viewer_t *viewer = &self->viewers[i];
-        const piece_t *piece = self->first;
+        const input_piece_t *piece = self->first;
         size_t skip;
 
         if (viewer->sent == self->end

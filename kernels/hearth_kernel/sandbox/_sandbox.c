@@ -48,7 +48,7 @@
 
 typedef struct {
     sandbox_t *sandbox; /* owned; NULL before describe */
-} state_t;
+} module_state_t;
 
 static PyObject *raise_fault(const fault_t *fault)
 {
@@ -157,7 +157,7 @@ static int set_network(sandbox_t *sandbox, PyObject *plan)
 
 static PyObject *describe(PyObject *module, PyObject *plan)
 {
-    state_t *state = PyModule_GetState(module);
+    module_state_t *state = PyModule_GetState(module);
     fault_t fault = {0, ""};
     cleanup_sandbox sandbox_t *sandbox = NULL;
     PyObject *program;
@@ -303,7 +303,8 @@ static int get_group(PyObject *spec, int *fds, sandbox_launch_t *launch)
 
 /* Forks between Python's own hooks. They give each kernel its own random
  * numbers, and a payload whose locks are free. */
-static PyObject *fork_into(state_t *state, const sandbox_launch_t *launch)
+static PyObject *fork_into(module_state_t *state,
+                           const sandbox_launch_t *launch)
 {
     fault_t fault = {0, ""};
     sandbox_child_t child;
@@ -322,7 +323,7 @@ static PyObject *fork_into(state_t *state, const sandbox_launch_t *launch)
 
 static PyObject *fork_method(PyObject *module, PyObject *spec)
 {
-    state_t *state = PyModule_GetState(module);
+    module_state_t *state = PyModule_GetState(module);
     sandbox_limits_t limits = {0};
     sandbox_launch_t launch = {0};
     int group_fds[GROUP_FDS_MAX];
@@ -372,7 +373,7 @@ static PyObject *show_environment(zygote_request_texts_t *texts)
 
 static PyObject *serve(PyObject *module, PyObject *arguments)
 {
-    state_t *state = PyModule_GetState(module);
+    module_state_t *state = PyModule_GetState(module);
     fault_t fault = {0, ""};
     int gateway_fd, mapper_fd;
     loop_t loop;
@@ -449,7 +450,7 @@ static PyMethodDef methods[] = {
 
 static void free_module(void *module)
 {
-    state_t *state = PyModule_GetState(module);
+    module_state_t *state = PyModule_GetState(module);
 
     if (state != NULL)
         sandbox_destroy(&state->sandbox);
@@ -459,7 +460,7 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_sandbox",
     .m_doc = "Forks kernels into the sandbox.",
-    .m_size = sizeof(state_t),
+    .m_size = sizeof(module_state_t),
     .m_methods = methods,
     .m_slots = (PyModuleDef_Slot[]){{0, NULL}},
     .m_free = free_module,

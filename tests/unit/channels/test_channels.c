@@ -21,11 +21,11 @@ typedef struct {
     connection_file_t connection;
     channels_t *ports;
     unsigned joined, left;
-} session_t;
+} rig_t;
 
 static int make_session(void **state)
 {
-    session_t *self = mem_new(sizeof *self);
+    rig_t *self = mem_new(sizeof *self);
     cleanup_free char *prefix = NULL;
     channel_place_t place = {.name = "a-session"};
     fault_t fault;
@@ -41,7 +41,7 @@ static int make_session(void **state)
 
 static int end_session(void **state)
 {
-    session_t *self = *state;
+    rig_t *self = *state;
 
     channels_destroy(&self->ports);
     gate_destroy(&self->gate);
@@ -62,7 +62,7 @@ static void publish(channels_t *ports, const char *type)
 
 static void greet(void *arg, bool is_new, bytes_t topic)
 {
-    session_t *self = arg;
+    rig_t *self = arg;
 
     assert_int_equal(topic.size, 0);
     if (is_new) {
@@ -73,7 +73,7 @@ static void greet(void *arg, bool is_new, bytes_t topic)
     }
 }
 
-static zsock_t *subscribe_to(session_t *self, const char *topic)
+static zsock_t *subscribe_to(rig_t *self, const char *topic)
 {
     char endpoint[CONNECTION_ENDPOINT_SIZE];
     zsock_t *socket = zsock_new(ZMQ_SUB);
@@ -85,7 +85,7 @@ static zsock_t *subscribe_to(session_t *self, const char *topic)
     return socket;
 }
 
-static zsock_t *subscribe(session_t *self)
+static zsock_t *subscribe(rig_t *self)
 {
     return subscribe_to(self, "");
 }
@@ -94,7 +94,7 @@ static zsock_t *subscribe(session_t *self)
  * waits there, when the message goes. */
 static void greets_before_the_message_that_goes(void **state)
 {
-    session_t *self = *state;
+    rig_t *self = *state;
 
     channels_greet(self->ports, greet, self);
     for (unsigned i = 0; i < 10; i++) {
@@ -117,7 +117,7 @@ static void greets_before_the_message_that_goes(void **state)
 /* Gives a content at which a reader is ended by a signal. */
 static void does_not_read_what_no_subscriber_gets(void **state)
 {
-    session_t *self = *state;
+    rig_t *self = *state;
     void *content =
         mmap(NULL, MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     wire_parts_t parts = {.content = {content, MIB}};
@@ -166,7 +166,7 @@ static bool take_numbers(zsock_t *socket, int *count, int *last)
 
 static void loses_nothing_after_the_welcome(void **state)
 {
-    session_t *self = *state;
+    rig_t *self = *state;
 
     channels_greet(self->ports, greet, self);
     for (int i = 0; i < 20; i++) {
@@ -185,7 +185,7 @@ static void loses_nothing_after_the_welcome(void **state)
     }
 }
 
-static void reply(session_t *self, const char *content)
+static void reply(rig_t *self, const char *content)
 {
     const bytes_t identity = {"someone", strlen("someone")};
 
@@ -196,7 +196,7 @@ static void reply(session_t *self, const char *content)
                                   .content = {content, strlen(content)}});
 }
 
-static zsock_t *connect_someone(session_t *self)
+static zsock_t *connect_someone(rig_t *self)
 {
     char endpoint[CONNECTION_ENDPOINT_SIZE];
     zsock_t *socket = zsock_new(ZMQ_DEALER);
@@ -221,7 +221,7 @@ static void expect_reply(zsock_t *socket, const char *content)
  * two ticks of its session. */
 static void replies_to_a_returning_client_keep_their_order(void **state)
 {
-    session_t *self = *state;
+    rig_t *self = *state;
     zsock_t *socket;
 
     reply(self, "{\"first\":1}");
@@ -240,7 +240,7 @@ static void replies_to_a_returning_client_keep_their_order(void **state)
 
 static void counts_subscribers_that_come_and_go(void **state)
 {
-    session_t *self = *state;
+    rig_t *self = *state;
     zsock_t *one, *two;
 
     channels_greet(self->ports, greet, self);
@@ -261,7 +261,7 @@ static void counts_subscribers_that_come_and_go(void **state)
 }
 
 /* Connects to iopub and sends one message several times. */
-static int send_raw(session_t *self, const char *message, int times)
+static int send_raw(rig_t *self, const char *message, int times)
 {
     const struct sockaddr_in address = {
         .sin_family = AF_INET,
@@ -276,7 +276,7 @@ static int send_raw(session_t *self, const char *message, int times)
     return fd;
 }
 
-static void await_greetings(session_t *self, unsigned joined, unsigned left)
+static void await_greetings(rig_t *self, unsigned joined, unsigned left)
 {
     for (int tries = 0;
          (self->joined < joined || self->left < left) && tries < 6000;
@@ -291,7 +291,7 @@ static void await_greetings(session_t *self, unsigned joined, unsigned left)
 /* Any program that reaches the port may send them, without the key. */
 static void counts_no_ends_of_subscriptions_of_others(void **state)
 {
-    session_t *self = *state;
+    rig_t *self = *state;
     zsock_t *good = subscribe(self);
     zmsg_t *got = NULL;
     int foe;
@@ -315,7 +315,7 @@ static void counts_no_ends_of_subscriptions_of_others(void **state)
 
 static void counts_a_connection_once(void **state)
 {
-    session_t *self = *state;
+    rig_t *self = *state;
     int foe = send_raw(self, "\1", 5);
     zsock_t *good;
 
@@ -346,7 +346,7 @@ static void expect(zsock_t *socket, const char *topic)
 /* 40 MiB are more than two sockets and their queues hold. */
 static void disconnects_only_the_slow_peer(void **state)
 {
-    session_t *self = *state;
+    rig_t *self = *state;
     cleanup_free char *content = mem_new(MIB);
     zsock_t *slow, *quick = subscribe(self);
     char endpoint[CONNECTION_ENDPOINT_SIZE];
@@ -389,7 +389,7 @@ static void disconnects_only_the_slow_peer(void **state)
 /* A REP socket says that it has input for what is no request. */
 static void takes_heartbeats_beside_noise(void **state)
 {
-    session_t *self = *state;
+    rig_t *self = *state;
     char endpoint[CONNECTION_ENDPOINT_SIZE];
     zsock_t *noise = zsock_new(ZMQ_DEALER), *client = zsock_new(ZMQ_REQ);
     char *echo = NULL;
@@ -416,7 +416,7 @@ static void takes_heartbeats_beside_noise(void **state)
 }
 
 /* Sends the shell a message that one of its sockets has received from there. */
-static void send_signed(session_t *self, const char *session)
+static void send_signed(rig_t *self, const char *session)
 {
     char endpoint[CONNECTION_ENDPOINT_SIZE];
     char header[160];
@@ -450,7 +450,7 @@ static void note_dropped(void *arg, channel_t channel, const char *verdict,
 /* Both sides sign with one key. */
 static void drops_messages_that_the_gateway_signed(void **state)
 {
-    session_t *self = *state;
+    rig_t *self = *state;
     cleanup_message message_t *came = NULL;
     char verdict[32] = "";
 
@@ -475,7 +475,7 @@ static void drops_messages_that_the_gateway_signed(void **state)
 /* The client's request says by which connection its replies go. */
 static void disconnects_a_client_that_takes_no_replies(void **state)
 {
-    session_t *self = *state;
+    rig_t *self = *state;
     cleanup_free char *content = mem_new(MIB + 1);
     cleanup_message message_t *came = NULL;
     zsock_t *client = zsock_new(ZMQ_DEALER);

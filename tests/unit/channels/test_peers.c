@@ -18,11 +18,11 @@ typedef struct {
     char *path;
     peers_t peers;
     int joined, left;
-} server_t;
+} rig_t;
 
 static int make_server(void **state)
 {
-    server_t *self = mem_new(sizeof *self);
+    rig_t *self = mem_new(sizeof *self);
     int on = 1;
 
     *state = self;
@@ -38,7 +38,7 @@ static int make_server(void **state)
 
 static int end_server(void **state)
 {
-    server_t *self = *state;
+    rig_t *self = *state;
 
     peers_clear(&self->peers);
     zsock_destroy(&self->socket);
@@ -48,7 +48,7 @@ static int end_server(void **state)
 }
 
 /* Returns the client's end of a connection that has subscribed to nothing. */
-static int connect_to(const server_t *self)
+static int connect_to(const rig_t *self)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
@@ -57,7 +57,7 @@ static int connect_to(const server_t *self)
 }
 
 /* Takes the next subscription, or the end of one. */
-static void take(server_t *self)
+static void take(rig_t *self)
 {
     zmq_msg_t message;
     bool is_new;
@@ -69,7 +69,7 @@ static void take(server_t *self)
     zmq_msg_close(&message);
 }
 
-static void subscribe(server_t *self, int fd)
+static void subscribe(rig_t *self, int fd)
 {
     static const char frame[] = {0, 1, 1};
 
@@ -77,7 +77,7 @@ static void subscribe(server_t *self, int fd)
     take(self);
 }
 
-static bool has_connection(const server_t *self, int fd)
+static bool has_connection(const rig_t *self, int fd)
 {
     struct sockaddr_un address = {0};
     socklen_t size = sizeof address;
@@ -91,7 +91,7 @@ static bool has_connection(const server_t *self, int fd)
  * there before the end of the first one is taken. */
 static void a_connection_has_no_subscriptions_of_the_one_before(void **state)
 {
-    server_t *self = *state;
+    rig_t *self = *state;
     bool is_reused = false;
 
     for (int i = 0; i < TRIES && !is_reused; i++) {

@@ -23,7 +23,7 @@ typedef struct {
     int alive; /* its end comes when the payload does not live any more */
     int listener;
     kernel_t *kernel;
-} session_t;
+} started_kernel_t;
 
 static _Noreturn void be_init(int ready, int alive)
 {
@@ -40,14 +40,14 @@ static _Noreturn void be_init(int ready, int alive)
         pause();
 }
 
-static void start(session_t *self, bool shares_user)
+static void start(started_kernel_t *self, bool shares_user)
 {
     cleanup_free char *path = NULL;
     fault_t fault = {0};
     int ready[2];
     int alive[2];
 
-    *self = (session_t){.folder = "/tmp/hearth-test-XXXXXX"};
+    *self = (started_kernel_t){.folder = "/tmp/hearth-test-XXXXXX"};
     assert_non_null(mkdtemp(self->folder));
     assert_int_equal(pipe(ready), 0);
     assert_int_equal(pipe(alive), 0);
@@ -75,7 +75,7 @@ static void start(session_t *self, bool shares_user)
 }
 
 /* It was killed, and waits where it ends. */
-static void finish(session_t *self)
+static void finish(started_kernel_t *self)
 {
     fault_t fault;
     int status;
@@ -94,7 +94,7 @@ static void finish(session_t *self)
 static void kills_processes_that_could_have_slowed_pid_1(void **state)
 {
     struct pollfd end = {.events = POLLIN};
-    session_t session;
+    started_kernel_t session;
 
     (void) state;
     start(&session, true);
@@ -108,7 +108,7 @@ static void kills_processes_that_could_have_slowed_pid_1(void **state)
 static void leaves_other_processes_to_the_system(void **state)
 {
     struct pollfd end = {.events = POLLIN};
-    session_t session;
+    started_kernel_t session;
 
     (void) state;
     start(&session, false);

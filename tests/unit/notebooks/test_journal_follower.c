@@ -20,18 +20,18 @@ typedef struct {
     journal_index_t index;
     buffer_t got;  /* a word for each message, with a space after it */
     unsigned room; /* messages that are taken until it is full */
-} peer_t;
+} noting_peer_t;
 
-static peer_t peer;
+static noting_peer_t peer;
 
 static int prepare(void **state)
 {
     if (journals_make_folder(state) < 0)
         return -1;
-    peer = (peer_t){.folder = *state,
-                    .journal = journals_open(*state, 0, 0),
-                    .follower = journal_follower_new(),
-                    .room = 1000};
+    peer = (noting_peer_t){.folder = *state,
+                           .journal = journals_open(*state, 0, 0),
+                           .follower = journal_follower_new(),
+                           .room = 1000};
     return 0;
 }
 
@@ -47,7 +47,7 @@ static int clean_up(void **state)
 
 static bool is_full(void *arg)
 {
-    const peer_t *self = arg;
+    const noting_peer_t *self = arg;
 
     return self->room == 0;
 }
@@ -58,7 +58,7 @@ static bool owns(void *arg, const char *viewer)
     return strcmp(viewer, ME) == 0;
 }
 
-static void take(peer_t *self, const char *word, uint64_t seq)
+static void take(noting_peer_t *self, const char *word, uint64_t seq)
 {
     if (seq)
         buffer_format(&self->got, "%s:%" PRIu64 " ", word, seq);

@@ -21,7 +21,7 @@ static void runs_code_cells_in_their_order(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t pretender = {.slow = 3};
-    listener_t listener = {.is_patient = true};
+    replay_listener_t listener = {.is_patient = true};
     replay_options_t options = replay_rig_options(&listener);
     replay_summary_t summary;
     fault_t fault;
@@ -42,7 +42,8 @@ static void begins_and_ends_at_the_given_cells(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t pretender = {0}, second = {0}, third = {0};
-    listener_t listener = {.is_patient = true}, other = {.stop_after = 1};
+    replay_listener_t listener = {.is_patient = true},
+                      other = {.stop_after = 1};
     replay_options_t options = replay_rig_options(&listener);
     replay_summary_t summary;
     fault_t fault;
@@ -70,7 +71,7 @@ static void restarts_where_the_recording_has_a_fresh_kernel(void **state)
     static const char fresh[] = "{\"hearth\":{\"fresh_kernel\":true}}";
     cleanup_notebook notebook_t notebook = {0};
     pretender_t pretender = {0}, revived = {0};
-    listener_t listener = {.is_patient = true};
+    replay_listener_t listener = {.is_patient = true};
     replay_options_t options = replay_rig_options(&listener);
     replay_summary_t summary;
     fault_t fault;
@@ -97,7 +98,7 @@ static void leaves_out_marked_and_failed_cells(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t plain = {0}, all = {0}, revival = {0};
-    listener_t listener = {.is_patient = true};
+    replay_listener_t listener = {.is_patient = true};
     replay_options_t options = replay_rig_options(&listener);
     replay_summary_t summary;
     fault_t fault;
@@ -141,7 +142,7 @@ static void waits_for_displays_that_change_later(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t pretender = {.open = "a"}, second = {.open = "a"};
-    listener_t listener = {.is_patient = true};
+    replay_listener_t listener = {.is_patient = true};
     replay_options_t options = replay_rig_options(&listener);
     replay_summary_t summary;
     fault_t fault;
@@ -166,7 +167,7 @@ static void stops_on_request_or_without_a_kernel(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t slow = {.slow = 1000000}, gone = {.breaks_at = 2};
-    listener_t listener = {.is_patient = false};
+    replay_listener_t listener = {.is_patient = false};
     replay_options_t options = replay_rig_options(&listener);
     replay_summary_t summary;
     fault_t fault;
@@ -192,7 +193,7 @@ static void repeats_recorded_answers(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t alone = {0}, asked = {0};
-    listener_t listener = {.is_patient = true};
+    replay_listener_t listener = {.is_patient = true};
     replay_options_t options = replay_rig_options(&listener);
     replay_summary_t summary;
     fault_t fault;

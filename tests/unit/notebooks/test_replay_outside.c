@@ -21,7 +21,7 @@ static void brings_what_clients_had_asked_for(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t pretender = {0};
-    listener_t listener = {.is_patient = true};
+    replay_listener_t listener = {.is_patient = true};
     replay_options_t options = replay_rig_options(&listener);
     replay_summary_t summary;
     fault_t fault;
@@ -40,7 +40,7 @@ static void brings_what_clients_had_asked_for(void **state)
     assert_int_equal(summary.missing, 0);
 
     pretender = (pretender_t){.refusal = "no"};
-    listener = (listener_t){.is_patient = true};
+    listener = (replay_listener_t){.is_patient = true};
     options.last = 1;
     assert_int_equal(
         replay_rig_run(&notebook, &pretender, &options, &summary, &fault), 0);
@@ -62,7 +62,7 @@ static void brings_what_clients_had_asked_for(void **state)
 
 /* Replays with what is asked by default; returns how much is missing. */
 static size_t play(const notebook_t *notebook, pretender_t *pretender,
-                   listener_t *listener, int result)
+                   replay_listener_t *listener, int result)
 {
     replay_options_t options = replay_rig_options(listener);
     replay_summary_t summary;
@@ -79,7 +79,7 @@ static void an_interrupted_request_ends_the_run(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t pretender = {.refusal = "interrupted"};
-    listener_t listener = {0};
+    replay_listener_t listener = {0};
 
     (void) state;
     replay_rig_add(&notebook, "n", "packages", NULL, PACKAGES);
@@ -95,7 +95,7 @@ static void a_fault_of_a_request_ends_the_run(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t pretender = {.refusal = "gone", .bring_code = ECONNRESET};
-    listener_t listener = {.is_patient = true};
+    replay_listener_t listener = {.is_patient = true};
 
     (void) state;
     replay_rig_add(&notebook, "n", "packages", NULL, PACKAGES);
@@ -112,7 +112,7 @@ static void a_cell_that_is_refused_is_named(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t pretender = {.ename = "FetchError"};
-    listener_t listener = {0};
+    replay_listener_t listener = {0};
 
     (void) state;
     replay_rig_add(&notebook, "a", "a", "a", ASKED);
@@ -122,14 +122,14 @@ static void a_cell_that_is_refused_is_named(void **state)
     pretender.ename = "ValueError";
     assert_int_equal(play(&notebook, &pretender, &listener, 0), 0);
     /* The code has caught the error; the session says it. */
-    listener = (listener_t){0};
+    listener = (replay_listener_t){0};
     pretender = (pretender_t){.missing = "gone"};
     assert_int_equal(play(&notebook, &pretender, &listener, 0), 1);
     assert_string_equal(listener.log, "1=1[: gone]2=");
     pretender.ename = "FetchError";
     assert_int_equal(play(&notebook, &pretender, &listener, 0), 1);
     /* Code that asked twice misses it once. */
-    listener = (listener_t){0};
+    listener = (replay_listener_t){0};
     pretender = (pretender_t){.missing = "gone", .misses_twice = true};
     assert_int_equal(play(&notebook, &pretender, &listener, 0), 1);
     assert_string_equal(listener.log, "1=1[: gone]2=");

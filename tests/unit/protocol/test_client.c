@@ -18,7 +18,7 @@ typedef struct {
     connection_file_t connection;
     zsock_t *sockets[CHANNEL_COUNT];
     client_t *client;
-} peer_t;
+} kernel_sockets_t;
 
 static const int types[CHANNEL_COUNT] = {
 #define X(name, text, kernel, client, key) kernel,
@@ -28,7 +28,7 @@ static const int types[CHANNEL_COUNT] = {
 
 static int make_peer(void **state)
 {
-    peer_t *peer = mem_new(sizeof *peer);
+    kernel_sockets_t *peer = mem_new(sizeof *peer);
     *state = peer;
     fault_t fault;
     (void) snprintf(peer->folder, sizeof peer->folder,
@@ -56,7 +56,7 @@ static int make_peer(void **state)
 
 static int destroy_peer(void **state)
 {
-    peer_t *peer = *state;
+    kernel_sockets_t *peer = *state;
     fault_t fault;
     client_destroy(&peer->client);
     for (size_t i = 0; i < CHANNEL_COUNT; i++)
@@ -69,7 +69,7 @@ static int destroy_peer(void **state)
 }
 
 /* Returns the client's message on a channel. */
-static message_t *receive(peer_t *peer, channel_t channel)
+static message_t *receive(kernel_sockets_t *peer, channel_t channel)
 {
     zmsg_t *frames = zmsg_recv(peer->sockets[channel]);
     assert_non_null(frames);
@@ -82,8 +82,9 @@ static message_t *receive(peer_t *peer, channel_t channel)
     return message;
 }
 
-static int send_from(peer_t *peer, channel_t channel, const bytes_t *identity,
-                     const char *msg_id, const secret_t *secret)
+static int send_from(kernel_sockets_t *peer, channel_t channel,
+                     const bytes_t *identity, const char *msg_id,
+                     const secret_t *secret)
 {
     cleanup_buffer buffer_t header = BUFFER_EMPTY;
     message_write_header(&header, msg_id, "kernel", "some_type", 0);
@@ -96,7 +97,7 @@ static int send_from(peer_t *peer, channel_t channel, const bytes_t *identity,
 
 static void asks_and_is_answered(void **state)
 {
-    peer_t *peer = *state;
+    kernel_sockets_t *peer = *state;
     fault_t fault;
     const char *msg_id = NULL;
     assert_int_equal(client_send(peer->client,
@@ -127,7 +128,7 @@ static void asks_and_is_answered(void **state)
 /* No receiver would take it. Its bytes are not looked at. */
 static void sends_nothing_that_is_too_large(void **state)
 {
-    peer_t *peer = *state;
+    kernel_sockets_t *peer = *state;
     const bytes_t most = {.bytes = "", .size = WIRE_FRAME_MAX};
     const bytes_t large = {.bytes = "", .size = most.size + 1};
     const client_request_t requests[] = {
@@ -146,7 +147,7 @@ static void sends_nothing_that_is_too_large(void **state)
 
 static void has_one_identity_on_all_channels(void **state)
 {
-    peer_t *peer = *state;
+    kernel_sockets_t *peer = *state;
     fault_t fault;
     static const channel_t channels[] = {CHANNEL_SHELL, CHANNEL_CONTROL,
                                          CHANNEL_STDIN};
@@ -172,7 +173,7 @@ static void has_one_identity_on_all_channels(void **state)
 
 static void receives_published_messages(void **state)
 {
-    peer_t *peer = *state;
+    kernel_sockets_t *peer = *state;
     zmsg_t *subscription = zmsg_recv(peer->sockets[CHANNEL_IOPUB]);
     assert_non_null(subscription);
     assert_int_equal(zframe_size(zmsg_first(subscription)), 1);
@@ -192,7 +193,7 @@ static void receives_published_messages(void **state)
 
 static void drops_and_counts_forged_and_repeated_messages(void **state)
 {
-    peer_t *peer = *state;
+    kernel_sockets_t *peer = *state;
     fault_t fault;
     assert_int_equal(
         client_send(peer->client,
@@ -222,7 +223,7 @@ static void drops_and_counts_forged_and_repeated_messages(void **state)
 
 static void gives_up_at_its_deadline(void **state)
 {
-    peer_t *peer = *state;
+    kernel_sockets_t *peer = *state;
     channel_t channel = CHANNEL_COUNT;
     message_t *message = NULL;
     fault_t fault;
@@ -239,7 +240,7 @@ static void gives_up_at_its_deadline(void **state)
 
 static void refuses_to_send_on_iopub_and_heartbeat(void **state)
 {
-    peer_t *peer = *state;
+    kernel_sockets_t *peer = *state;
     fault_t fault;
     assert_int_equal(
         client_send(peer->client,
@@ -255,7 +256,7 @@ static void refuses_to_send_on_iopub_and_heartbeat(void **state)
 
 static void manages_with_the_key_of_a_private_file(void **state)
 {
-    peer_t *peer = *state;
+    kernel_sockets_t *peer = *state;
     fault_t fault;
     cleanup_free char *path = mem_format("%s/management.key", peer->folder);
     cleanup_free char *line =
@@ -287,7 +288,7 @@ static void manages_with_the_key_of_a_private_file(void **state)
 
 static void says_what_is_wrong_with_its_files(void **state)
 {
-    peer_t *peer = *state;
+    kernel_sockets_t *peer = *state;
     fault_t fault;
     client_t *client = NULL;
     assert_int_equal(client_new("/nowhere/c.json", &client, &fault), -ENOENT);

@@ -19,9 +19,9 @@
 typedef struct {
     const char *name;
     const char *content;
-} file_t;
+} cgroup_file_t;
 
-static const file_t files_v2[] = {
+static const cgroup_file_t files_v2[] = {
     {"cgroup.controllers", "cpu io memory pids\n"},
     {"cgroup.subtree_control", ""},
     {"cgroup.procs", ""},
@@ -42,7 +42,7 @@ static const file_t files_v2[] = {
     {NULL, NULL},
 };
 
-static const file_t files_v1[] = {
+static const cgroup_file_t files_v1[] = {
     {"tasks", ""},
     {"cgroup.procs", ""},
     {"memory.limit_in_bytes", "9223372036854771712\n"},
@@ -67,10 +67,10 @@ static const cgroup_limits_t limits = {.memory = 512u << 20,
                                        .cpu_weight = 200,
                                        .io_weight = 300};
 
-static char mount[64];        /* "/sys/fs/cgroup" of the test */
-static const file_t *filling; /* what a new group has */
-static const char *missing;   /* but what begins so */
-static const char *busy;      /* a write ends in a folder of this name */
+static char mount[64];               /* "/sys/fs/cgroup" of the test */
+static const cgroup_file_t *filling; /* what a new group has */
+static const char *missing;          /* but what begins so */
+static const char *busy;             /* a write ends in a folder of this name */
 
 int __real_mkdir(const char *path, mode_t mode);
 int __wrap_mkdir(const char *path, mode_t mode);
@@ -93,7 +93,7 @@ static void put(const char *folder, const char *name, const char *content)
 
 static void fill(const char *folder)
 {
-    for (const file_t *file = filling; file && file->name; file++)
+    for (const cgroup_file_t *file = filling; file && file->name; file++)
         if (!missing || strncmp(missing, file->name, strlen(missing)) != 0)
             put(folder, file->name, file->content);
 }
@@ -113,7 +113,7 @@ int __wrap_rmdir(const char *path)
         errno = EBUSY;
         return -1;
     }
-    for (const file_t *file = filling; file && file->name; file++) {
+    for (const cgroup_file_t *file = filling; file && file->name; file++) {
         cleanup_free char *inside = below(path, file->name);
         (void) unlink(inside);
     }

@@ -33,11 +33,11 @@ typedef struct {
     uint64_t offset, size;    /* of the part that is read */
     bool is_begun;            /* the part was requested */
     bool is_committed;
-} files_t;
+} files_tool_t;
 
 static void destroy(void **self_p)
 {
-    files_t *self = *self_p;
+    files_tool_t *self = *self_p;
 
     if (!self)
         return;
@@ -77,7 +77,7 @@ static void write_entry(const json_t *entry, buffer_t *out)
 
 static void on_page(void *owner, const json_t *reply, bytes_t data)
 {
-    files_t *self = owner;
+    files_tool_t *self = owner;
     json_auto_t *copy = json_deep_copy(reply);
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
 
@@ -97,7 +97,7 @@ static void on_page(void *owner, const json_t *reply, bytes_t data)
     tool_result_bytes(self->call, false, out.data, out.size);
 }
 
-static void list(files_t *self)
+static void list(files_tool_t *self)
 {
     files_client_begin(self->call->exchange, self, "files_list_request",
                        json_pack("{s:s,s:s}", "id", self->id, "path",
@@ -120,7 +120,7 @@ static const char *image_type(const char *path)
     return NULL;
 }
 
-static bool wants_image(const files_t *self)
+static bool wants_image(const files_tool_t *self)
 {
     return image_type(text_argument(self->call, "path"))
            && !*text_argument(self->call, "encoding")
@@ -140,7 +140,7 @@ static char *encode(const buffer_t *bytes)
                              bytes->size, sodium_base64_VARIANT_ORIGINAL);
 }
 
-static void answer_text(files_t *self)
+static void answer_text(files_tool_t *self)
 {
     uint64_t whole = download_size(self->download);
     uint64_t end = self->offset + self->size;
@@ -169,7 +169,7 @@ static void answer_text(files_t *self)
     tool_result_bytes(self->call, false, bytes->data, bytes->size);
 }
 
-static void answer_read(files_t *self)
+static void answer_read(files_tool_t *self)
 {
     const char *path = text_argument(self->call, "path");
     cleanup_free char *coded = NULL;
@@ -189,7 +189,7 @@ static void answer_read(files_t *self)
 }
 
 /* Returns false if the part begins after the end; the call is then answered. */
-static bool begin_part(files_t *self)
+static bool begin_part(files_tool_t *self)
 {
     const json_t *limit = json_object_get(self->call->arguments, "limit");
     uint64_t whole = download_size(self->download), most = READ_USUAL;
@@ -218,7 +218,7 @@ static bool begin_part(files_t *self)
 
 static void on_read(void *owner)
 {
-    files_t *self = owner;
+    files_tool_t *self = owner;
     int r = 1;
 
     if (self->call->is_answered
@@ -241,7 +241,7 @@ static void on_read(void *owner)
 
 static void on_written(void *owner, const json_t *reply)
 {
-    files_t *self = owner;
+    files_tool_t *self = owner;
     cleanup_buffer buffer_t piece = BUFFER_EMPTY;
     size_t size = self->bytes.size < PIECE ? self->bytes.size : PIECE;
 
@@ -262,7 +262,7 @@ static void on_written(void *owner, const json_t *reply)
     upload_write(self->upload, &piece);
 }
 
-static bool read_content(files_t *self)
+static bool read_content(files_tool_t *self)
 {
     const json_t *content = json_object_get(self->call->arguments, "content");
     const char *text = json_string_value(content);
@@ -289,14 +289,14 @@ static bool read_content(files_t *self)
 static void begin_upload(exchange_t *exchange, const json_t *reply)
 {
     mcp_call_t *call = call_of(exchange);
-    files_t *self = call->state;
+    files_tool_t *self = call->state;
 
     (void) reply; /* a folder that exists already is as good */
     self->upload = upload_new(exchange, self->id, text_argument(call, "path"),
                               true, self, on_written);
 }
 
-static void write_file(files_t *self)
+static void write_file(files_tool_t *self)
 {
     const char *path = text_argument(self->call, "path");
     const char *slash = strrchr(path, '/');
@@ -330,7 +330,7 @@ static void on_deleted(exchange_t *exchange, const json_t *reply)
                          text_argument(call, "path"));
 }
 
-static void delete_file(files_t *self)
+static void delete_file(files_tool_t *self)
 {
     files_client_ask(self->call->exchange, "files_delete_request",
                      json_pack("{s:s,s:s,s:b}", "id", self->id, "path",
@@ -344,7 +344,7 @@ static void delete_file(files_t *self)
 static void on_shown(exchange_t *exchange, const json_t *reply)
 {
     mcp_call_t *call = call_of(exchange);
-    files_t *self = call->state;
+    files_tool_t *self = call->state;
     bool is_fetch = tool_fetch_is_meant(call);
     const json_t *session = is_fetch ? tool_session_alive(call, reply)
                                      : tool_session_of(call, reply);
@@ -405,7 +405,7 @@ static bool check_order(mcp_call_t *call)
 
 void tool_files_run(mcp_call_t *call)
 {
-    files_t *self;
+    files_tool_t *self;
 
     shorten_path(call);
     if (!check_order(call)

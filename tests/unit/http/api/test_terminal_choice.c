@@ -19,10 +19,11 @@
 
 typedef struct {
     const char *sessions, *documents, *body;
-} asked_t;
+} asked_terminal_t;
 
 /* Returns the fault's code, or compares what was chosen. */
-static int choose(asked_t asked, const char *session, const char *folder)
+static int choose(asked_terminal_t asked, const char *session,
+                  const char *folder)
 {
     json_auto_t *sessions = json_loads(asked.sessions, 0, NULL);
     json_auto_t *documents = json_loads(asked.documents, 0, NULL);
@@ -48,13 +49,14 @@ static int choose(asked_t asked, const char *session, const char *folder)
 static int refused(const char *sessions, const char *documents,
                    const char *body)
 {
-    return choose((asked_t){sessions, documents, body}, NULL, NULL);
+    return choose((asked_terminal_t){sessions, documents, body}, NULL, NULL);
 }
 
 static void chosen(const char *body, const char *session, const char *folder)
 {
     assert_int_equal(
-        choose((asked_t){SESSIONS, DOCUMENTS, body}, session, folder), 0);
+        choose((asked_terminal_t){SESSIONS, DOCUMENTS, body}, session, folder),
+        0);
 }
 
 static void takes_the_one_that_is_named(void **state)
@@ -96,11 +98,15 @@ static void takes_the_only_one(void **state)
 
     (void) state;
     assert_int_equal(
-        choose((asked_t){ONE, "{}", "{\"cwd\":\"x\"}"}, "aa11", NULL), 0);
+        choose((asked_terminal_t){ONE, "{}", "{\"cwd\":\"x\"}"}, "aa11", NULL),
+        0);
     assert_int_equal(
-        choose((asked_t){ONE, DOCUMENTS, "{\"cwd\":null}"}, "aa11", NULL), 0);
+        choose((asked_terminal_t){ONE, DOCUMENTS, "{\"cwd\":null}"}, "aa11",
+               NULL),
+        0);
     assert_int_equal(
-        choose((asked_t){SESSIONS, document, "{\"cwd\":\"x\"}"}, "bb33", NULL),
+        choose((asked_terminal_t){SESSIONS, document, "{\"cwd\":\"x\"}"},
+               "bb33", NULL),
         0);
     assert_int_equal(refused(SESSIONS, DOCUMENTS, "{}"), EEXIST);
     assert_int_equal(refused("[]", DOCUMENTS, "{}"), ENOENT);

@@ -9,20 +9,20 @@
 
 typedef struct {
     int own, client;
-} connection_t;
+} socket_pair_t;
 
 static hangups_t *hangups;
 
-static connection_t connect_one(void)
+static socket_pair_t connect_one(void)
 {
     int pair[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair),
                      0);
-    return (connection_t){pair[0], pair[1]};
+    return (socket_pair_t){pair[0], pair[1]};
 }
 
-static void close_both(const connection_t *connection)
+static void close_both(const socket_pair_t *connection)
 {
     close(connection->own);
     if (connection->client >= 0)
@@ -53,7 +53,7 @@ static int end(void **state)
 
 static void reports_a_closed_connection_once(void **state)
 {
-    connection_t one = connect_one(), other = connect_one();
+    socket_pair_t one = connect_one(), other = connect_one();
 
     (void) state;
     hangups_watch(hangups, one.own, &one);
@@ -73,7 +73,7 @@ static void reports_a_closed_connection_once(void **state)
 /* A next request, or a part of one, is no end. */
 static void what_a_client_sends_is_no_end(void **state)
 {
-    connection_t one = connect_one();
+    socket_pair_t one = connect_one();
 
     (void) state;
     hangups_watch(hangups, one.own, &one);
@@ -86,7 +86,7 @@ static void what_a_client_sends_is_no_end(void **state)
 
 static void what_was_closed_before_is_reported(void **state)
 {
-    connection_t one = connect_one();
+    socket_pair_t one = connect_one();
 
     (void) state;
     assert_int_equal(shutdown(one.client, SHUT_WR), 0);
@@ -101,7 +101,7 @@ static void what_was_closed_before_is_reported(void **state)
 
 static void what_is_forgotten_is_not_reported(void **state)
 {
-    connection_t one = connect_one();
+    socket_pair_t one = connect_one();
 
     (void) state;
     hangups_watch(hangups, one.own, &one);

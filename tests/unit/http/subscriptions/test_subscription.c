@@ -31,13 +31,13 @@ typedef struct {
     char reported[32];
     int status;
     subscriber_t *leaves[3]; /* who leaves when this is called; NULL: none */
-} listener_t;
+} noting_subscriber_t;
 
-static listener_t one, other, third;
+static noting_subscriber_t one, other, third;
 
 static void note(subscriber_t *subscriber, char letter)
 {
-    listener_t *self = (listener_t *) subscriber;
+    noting_subscriber_t *self = (noting_subscriber_t *) subscriber;
 
     self->reported[strlen(self->reported)] = letter;
     for (size_t i = 0; i < 3 && self->leaves[i]; i++)
@@ -58,7 +58,7 @@ static void on_event(subscriber_t *self, const frontend_event_t *event)
 static void on_end(subscriber_t *self, int status, const char *text)
 {
     (void) text;
-    ((listener_t *) self)->status = status;
+    ((noting_subscriber_t *) self)->status = status;
     note(self, 'x');
 }
 
@@ -81,9 +81,9 @@ static const subscriber_ops_t ops = {.is_connection = true,
                                      .tick = on_tick,
                                      .detach = on_detach};
 
-static listener_t named(const char *name)
+static noting_subscriber_t named(const char *name)
 {
-    listener_t self = {.subscriber = {.ops = &ops}};
+    noting_subscriber_t self = {.subscriber = {.ops = &ops}};
 
     snprintf(self.subscriber.name, sizeof self.subscriber.name, "%s", name);
     return self;

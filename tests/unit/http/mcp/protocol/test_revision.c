@@ -14,9 +14,9 @@ typedef struct {
     const char *method, *params; /* of the body */
     revision_headers_t headers;
     int code; /* 0: it is good */
-} request_t;
+} tried_request_t;
 
-static int check(const request_t *request, era_t *ret_era)
+static int check(const tried_request_t *request, era_t *ret_era)
 {
     cleanup_rpc_message rpc_message_t message = {0};
     cleanup_rpc_flaw rpc_flaw_t flaw = {0};
@@ -40,7 +40,7 @@ static int check(const request_t *request, era_t *ret_era)
 static void distinguishes_the_eras(void **state)
 {
     static const struct {
-        request_t request;
+        tried_request_t request;
         era_t era;
     } cases[] = {
         {{"tools/list", META, {.version = "2026-07-28"}, 0}, ERA_MODERN},
@@ -75,7 +75,7 @@ static void distinguishes_the_eras(void **state)
 
 static void checks_headers_against_the_body(void **state)
 {
-    static const request_t cases[] = {
+    static const tried_request_t cases[] = {
         {LIST("2026-07-28", "tools/list"), 0},
         {LIST("  2026-07-28\t", " tools/list "), 0},
         {LIST(NULL, "tools/list"), RPC_HEADER_MISMATCH},
@@ -109,7 +109,7 @@ static void checks_headers_against_the_body(void **state)
 
 static void demands_a_whole_meta(void **state)
 {
-    static const request_t cases[] = {
+    static const tried_request_t cases[] = {
         {"x", "", {.version = "2026-07-28", .method = "x"}, RPC_INVALID_PARAMS},
         {"x",
          "\"_meta\":7",

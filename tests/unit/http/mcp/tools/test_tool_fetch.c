@@ -17,16 +17,16 @@ typedef struct {
     int asked;     /* how often it has asked for the fetch */
     char key[128]; /* of the last time */
     registry_client_reply_fn *on_fetched, *on_looked;
-} client_t;
+} fetch_caller_t;
 
 static options_t options;
 static http_t http = {.options = &options};
 static json_t *arguments;
-static client_t a, b, c;
+static fetch_caller_t a, b, c;
 
-static client_t *client_of(const exchange_t *exchange)
+static fetch_caller_t *client_of(const exchange_t *exchange)
 {
-    client_t *const all[] = {&a, &b, &c};
+    fetch_caller_t *const all[] = {&a, &b, &c};
 
     for (size_t i = 0; i < 3; i++)
         if (all[i]->exchange == exchange)
@@ -47,7 +47,7 @@ void __wrap_registry_client_ask_once(exchange_t *exchange, const char *name,
                                      const char *type, json_t *content,
                                      registry_client_reply_fn *fn)
 {
-    client_t *client = client_of(exchange);
+    fetch_caller_t *client = client_of(exchange);
     const char *key = json_string_value(json_object_get(content, "key"));
 
     assert_string_equal(type, "fetch_request");
@@ -74,7 +74,7 @@ void __wrap_tool_result_text(mcp_call_t *call, bool is_error,
     call->is_answered = true;
 }
 
-static void run(client_t *client)
+static void run(fetch_caller_t *client)
 {
     client->exchange = exchange_new(&http, NULL);
     client->call =
@@ -83,7 +83,7 @@ static void run(client_t *client)
     tool_fetch_run(&client->call, "s1");
 }
 
-static void finish(client_t *client)
+static void finish(fetch_caller_t *client)
 {
     if (!client->exchange)
         return;
@@ -93,7 +93,7 @@ static void finish(client_t *client)
 }
 
 /* The fetch has ended. `kept_at` is there if an earlier call had begun it. */
-static void reply(const client_t *client, const char *kept_at_or_null)
+static void reply(const fetch_caller_t *client, const char *kept_at_or_null)
 {
     json_auto_t *done = json_pack("{s:s,s:s,s:i,s:s*}", "status", "ok", "path",
                                   "p", "size", 4, "kept_at", kept_at_or_null);
@@ -102,14 +102,14 @@ static void reply(const client_t *client, const char *kept_at_or_null)
 }
 
 /* Says that what was fetched is not there any more. */
-static void miss(const client_t *client)
+static void miss(const fetch_caller_t *client)
 {
     json_auto_t *nothing = json_pack("{s:s}", "status", "error");
 
     client->on_looked(client->exchange, nothing);
 }
 
-static void see(const client_t *client)
+static void see(const fetch_caller_t *client)
 {
     json_auto_t *stat =
         json_pack("{s:{s:s,s:i,s:s}}", "entry", "type", "file", "size", 4,
@@ -121,7 +121,7 @@ static void see(const client_t *client)
 static int begin(void **state)
 {
     (void) state;
-    a = b = c = (client_t){0};
+    a = b = c = (fetch_caller_t){0};
     arguments = json_pack("{s:s,s:s}", "action", "fetch", "url", "https://x/p");
     return 0;
 }
