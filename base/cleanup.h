@@ -4,6 +4,8 @@
 #ifndef HEARTH_BASE_CLEANUP_H
 #define HEARTH_BASE_CLEANUP_H
 
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -24,8 +26,27 @@ static inline void cleanup_fd_p(const int *fd)
         close(*fd);
 }
 
+/* Closes the folder, if it is open. */
+static inline void cleanup_dir_p(DIR **folder)
+{
+    if (*folder)
+        closedir(*folder);
+    *folder = NULL;
+}
+
+/* Closes a file that was read, if it is open. One that was written has errors
+ * to look at. */
+static inline void cleanup_file_p(FILE **file)
+{
+    if (*file)
+        (void) fclose(*file);
+    *file = NULL;
+}
+
 #define cleanup_free CLEANUP(cleanup_free_p)
 #define cleanup_fd   CLEANUP(cleanup_fd_p)
+#define cleanup_dir  CLEANUP(cleanup_dir_p)
+#define cleanup_file CLEANUP(cleanup_file_p)
 
 /* Takes ownership out of a variable: returns its value and sets it to NULL. */
 #define take_ptr(pointer)                                                      \

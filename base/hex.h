@@ -36,6 +36,13 @@ static inline int hex_number(const char *digits, size_t count)
     return number;
 }
 
+/* Returns the number of the four digits of a JSON text after \u, or -1. `end`
+ * is the text's. */
+static inline int hex_unit(const char *digits, const char *end)
+{
+    return end - digits >= 4 ? hex_number(digits, 4) : -1;
+}
+
 /* Returns true if the text is that many digits, all in lower case. */
 static inline bool hex_is(const char *text_or_null, size_t count)
 {

@@ -6,6 +6,7 @@
 #include "base/tree.h"
 
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
 
@@ -26,15 +27,6 @@ struct tree_removal {
     unsigned long number; /* of the last name of a lifted folder */
     bool is_empty;        /* nothing was found since the last look began */
 };
-
-static void close_folder(DIR **folder_p)
-{
-    if (*folder_p != NULL)
-        closedir(*folder_p);
-    *folder_p = NULL;
-}
-
-#define cleanup_folder CLEANUP(close_folder)
 
 /* Opens the folder itself, never what a link points to, after giving its
  * owner all rights. O_PATH needs none; the way through /proc changes exactly
@@ -78,7 +70,7 @@ static int remove_entry(int parent, const char *name)
 static int lift(int parent, const char *name, int top, unsigned long *number)
 {
     /* Without the right to write in it, it may not change its "..". */
-    cleanup_folder DIR *writable = open_folder(parent, name);
+    cleanup_dir DIR *writable = open_folder(parent, name);
     if (writable == NULL)
         return -1;
     for (;;) {
@@ -108,8 +100,8 @@ void tree_removal_destroy(tree_removal_t **self_p)
 
     if (!self)
         return;
-    close_folder(&self->inner);
-    close_folder(&self->top);
+    cleanup_dir_p(&self->inner);
+    cleanup_dir_p(&self->top);
     free(self);
     *self_p = NULL;
 }
@@ -164,7 +156,7 @@ static int turn(tree_removal_t *self)
     }
     if (!self->inner)
         return 1;
-    close_folder(&self->inner);
+    cleanup_dir_p(&self->inner);
     self->is_empty = false;
     /* Not empty again, because a process still works there: it is found at the
      * next look. */

@@ -38,10 +38,10 @@ BEGIN {
                                    "notebooks/journal notebooks/json" \
                                    " notebooks/formats "
     may["notebooks/comparison"]  = " base notebooks/journal/writer.h" \
-                                   " notebooks/formats "
+                                   " notebooks/json notebooks/formats "
     may["notebooks/modelview"]   = " base "
     may["notebooks/receipt"]     = " base notebooks/formats/notebook.h" \
-                                   " notebooks/json/tree.h "
+                                   " notebooks/json "
     may["kernels"]               = " base protocol/channel.h" \
                                    " protocol/session_limits.h" link json \
                                    "sandbox/policy/sandbox_limits.h" \

@@ -3,6 +3,7 @@
 #include "kernels/profile.h"
 
 #include "base/buffer.h"
+#include "base/environment.h"
 #include "base/string_list.h"
 
 #include <limits.h>
@@ -79,8 +80,8 @@ static char *find_venv(void)
 
 static char *find_python(void)
 {
-    const char *wish = getenv("HEARTH_PYTHON");
-    if (wish && *wish)
+    const char *wish = environment_text("HEARTH_PYTHON");
+    if (wish)
         return mem_text(wish);
     char *python = find_venv();
     return python ? python : mem_text("/usr/bin/python3");

@@ -132,6 +132,17 @@ bool jspan_is_integer(jspan_t value)
     return true;
 }
 
+bool jspan_is_name(jspan_t value)
+{
+    return jspan_is(value, JSPAN_STRING) && value.size > 2
+           && memmem(value.text, value.size, "\\u0000", 6) == NULL;
+}
+
+bool jspan_is_none(jspan_t value)
+{
+    return jspan_is(value, JSPAN_ABSENT) || jspan_is(value, JSPAN_NULL);
+}
+
 /* Appends the character of the \u whose digits begin at `at`, or of two of them
  * if they are a surrogate pair. Half of a pair, which Python's json writes and
  * reads but UTF-8 cannot encode, becomes U+FFFD. */

@@ -41,6 +41,12 @@ bool jspan_each(jspan_t container, size_t *cursor, jspan_t *ret_key,
 bool jspan_is(jspan_t value, jspan_kind_t kind);
 bool jspan_is_bool(jspan_t value);
 bool jspan_is_integer(jspan_t value);
+/* Returns true for a string that is not empty and has no NUL. A NUL would end
+ * the name early wherever it is a C string: two different names would be the
+ * same. */
+bool jspan_is_name(jspan_t value);
+/* Returns true if the member is not there, or null. */
+bool jspan_is_none(jspan_t value);
 /* Appends the unescaped string with a NUL to `ret_text`; NULs in the string are
  * kept. */
 void jspan_text(jspan_t string, buffer_t *ret_text);

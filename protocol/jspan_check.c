@@ -25,24 +25,18 @@ static int refuse(checker_t *self, const char *what)
                      (size_t) (self->at - self->start));
 }
 
-/* Reads the four digits after \u; negative if they are not there. */
-static int read_unit(const checker_t *self, const char *at)
-{
-    return self->end - at >= 4 ? hex_number(at, 4) : -1;
-}
-
 /* Refuses half of a surrogate pair: UTF-8 cannot encode it. `at` is after the
  * \u; the digits of the pair's second half are skipped. */
 static int check_pair(checker_t *self)
 {
-    int unit = read_unit(self, self->at);
+    int unit = hex_unit(self->at, self->end);
     const char *next = self->at + 4;
 
     if (!self->is_portable || unit < 0xD800 || unit > 0xDFFF)
         return 0;
     if (unit < 0xDC00 && self->end - next >= 6 && next[0] == '\\'
-        && next[1] == 'u' && read_unit(self, next + 2) >= 0xDC00
-        && read_unit(self, next + 2) <= 0xDFFF) {
+        && next[1] == 'u' && hex_unit(next + 2, self->end) >= 0xDC00
+        && hex_unit(next + 2, self->end) <= 0xDFFF) {
         self->at += 6;
         return 0;
     }
@@ -62,7 +56,7 @@ static int check_escape(checker_t *self)
         return 0;
     }
     self->at++;
-    if (read_unit(self, self->at) < 0)
+    if (hex_unit(self->at, self->end) < 0)
         return refuse(self, "\\u without four hex digits");
     if (check_pair(self) < 0)
         return -EBADMSG;

@@ -131,15 +131,6 @@ message_t *message_new(bytes_t header, bytes_t parent, bytes_t metadata,
     return self;
 }
 
-/* Returns true for a string that is not empty and has no NUL. A NUL would end
- * the name early wherever it is a C string: two different msg_ids would be the
- * same. */
-static bool is_name(jspan_t value)
-{
-    return jspan_is(value, JSPAN_STRING) && value.size > 2
-           && memmem(value.text, value.size, "\\u0000", 6) == NULL;
-}
-
 int message_check(const message_t *self, fault_t *fault)
 {
     for (size_t i = 0; i < PART_COUNT; i++) {
@@ -155,7 +146,7 @@ int message_check(const message_t *self, fault_t *fault)
     }
     static const char *const required[] = {"msg_id", "msg_type"};
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
-        if (!is_name(jspan_member(self->spans[PART_HEADER], required[i])))
+        if (!jspan_is_name(jspan_member(self->spans[PART_HEADER], required[i])))
             return fault_set(fault, EINVAL, "the header has no %s",
                              required[i]);
     return 0;

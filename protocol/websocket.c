@@ -74,14 +74,6 @@ static void write_big(buffer_t *out, size_t value)
 
 /* --- In --- */
 
-/* Returns true for a string that is not empty and has no NUL, which would end
- * the name early wherever it is a C string. */
-static bool is_name(jspan_t value)
-{
-    return jspan_is(value, JSPAN_STRING) && value.size > 2
-           && memmem(value.text, value.size, "\\u0000", 6) == NULL;
-}
-
 static int check_header(jspan_t header, fault_t *fault)
 {
     static const char *const required[] = {"msg_id", "msg_type"};
@@ -93,7 +85,7 @@ static int check_header(jspan_t header, fault_t *fault)
     if (!jspan_is(header, JSPAN_OBJECT))
         return fault_set(fault, EBADMSG, "the header is not an object");
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
-        if (!is_name(jspan_member(header, required[i])))
+        if (!jspan_is_name(jspan_member(header, required[i])))
             return fault_set(fault, EBADMSG, "the header has no %s",
                              required[i]);
     return 0;

@@ -3,6 +3,7 @@
 #include "gateway/config/config_tls.h"
 
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/fd.h"
 #include "gateway/config/tls_password.h"
 
@@ -18,12 +19,6 @@
 #define SOON_SECONDS (7 * 86400)
 #define FILE_MAX     (4u << 20) /* bytes of a file that is compared */
 
-static void close_file(FILE **file_p)
-{
-    if (*file_p)
-        (void) fclose(*file_p);
-}
-
 static void free_certificate(X509 **certificate_p)
 {
     X509_free(*certificate_p);
@@ -34,7 +29,6 @@ static void free_key(EVP_PKEY **key_p)
     EVP_PKEY_free(*key_p);
 }
 
-#define cleanup_file        CLEANUP(close_file)
 #define cleanup_certificate CLEANUP(free_certificate)
 #define cleanup_key         CLEANUP(free_key)
 

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/environment.h"
 
 #include <limits.h>
 #include <pwd.h>
@@ -14,15 +15,9 @@
 
 #define PACKAGE_FILE "hearth_kernel/zygote.py"
 
-static const char *value_of(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
 const char *default_paths_folder(const char *name)
 {
-    const char *value = value_of(name);
+    const char *value = environment_text(name);
     return value && value[0] == '/' ? value : NULL;
 }
 
@@ -105,7 +100,7 @@ char *default_paths_fetch_dir(void)
 
 char *default_paths_config_file(void)
 {
-    const char *named = value_of("HEARTH_CONFIG");
+    const char *named = environment_text("HEARTH_CONFIG");
     if (named)
         return mem_text(named);
     cleanup_free char *folder =

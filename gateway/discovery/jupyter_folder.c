@@ -3,6 +3,7 @@
  * main thread. */
 #include "gateway/discovery/jupyter_folder.h"
 
+#include "base/cleanup.h"
 #include "base/fd.h"
 #include "gateway/discovery/private_folder.h"
 #include "protocol/jspan.h"
@@ -191,17 +192,11 @@ static bool is_found_by_jupyter(const char *name)
     return false;
 }
 
-static void close_folder(DIR **folder_p)
-{
-    if (*folder_p)
-        closedir(*folder_p);
-}
-
 int jupyter_folder_sweep(const jupyter_folder_t *self, fault_t *fault)
 {
     cleanup_fd int fd =
         openat(self->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    CLEANUP(close_folder) DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    cleanup_dir DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *item;
     int removed = 0, r = 0;
 

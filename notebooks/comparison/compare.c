@@ -1,9 +1,10 @@
 /* See compare.h. */
 #include "notebooks/comparison/compare.h"
 
+#include "base/buffer.h"
 #include "base/utf8.h"
 #include "notebooks/comparison/image_digest.h"
-#include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -388,8 +389,8 @@ static void join_stream(const json_t *outputs, const char *name, buffer_t *out)
     json_array_foreach(outputs, index, output)
     {
         json_t *text = json_object_get(output, "text");
-        if (strcmp(text_member(output, "output_type"), "stream") == 0
-            && strcmp(text_member(output, "name"), name) == 0)
+        if (strcmp(member_text(output, "output_type"), "stream") == 0
+            && strcmp(member_text(output, "name"), name) == 0)
             buffer_append(out, json_string_value(text),
                           json_string_length(text));
     }
@@ -413,7 +414,7 @@ static json_t *next_display(const json_t *outputs, size_t *index)
 {
     while (*index < json_array_size(outputs)) {
         json_t *output = json_array_get(outputs, (*index)++);
-        if (strcmp(text_member(output, "output_type"), "stream") != 0)
+        if (strcmp(member_text(output, "output_type"), "stream") != 0)
             return output;
     }
     return NULL;
@@ -422,12 +423,12 @@ static json_t *next_display(const json_t *outputs, size_t *index)
 static bool same_display(const compare_t *self, json_t *left, json_t *right,
                          difference_t *difference)
 {
-    const char *type = text_member(left, "output_type");
+    const char *type = member_text(left, "output_type");
 
     if (!left || !right
-        || strcmp(type, text_member(right, "output_type")) != 0) {
+        || strcmp(type, member_text(right, "output_type")) != 0) {
         differ(difference, "outputs", mem_text(left ? type : "nothing"),
-               mem_text(right ? text_member(right, "output_type") : "nothing"));
+               mem_text(right ? member_text(right, "output_type") : "nothing"));
         return false;
     }
     if (strcmp(type, "error") == 0)

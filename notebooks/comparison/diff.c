@@ -2,9 +2,10 @@
  * they have the same id. So a cell that was added or removed moves no other. */
 #include "notebooks/comparison/diff.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "notebooks/comparison/lcs.h"
-#include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -198,8 +199,8 @@ static json_t *diff_source(const notebook_cell_t *left,
 static json_t *executed_ms(const notebook_cell_t *cell)
 {
     json_t *times = json_object_get(cell->metadata, "execution");
-    const char *begun = text_member(times, "iopub.execute_input");
-    const char *done = text_member(times, "shell.execute_reply");
+    const char *begun = member_text(times, "iopub.execute_input");
+    const char *done = member_text(times, "shell.execute_reply");
     int64_t begun_us, done_us;
 
     if (!clock_read_iso(begun, &begun_us) || !clock_read_iso(done, &done_us)

@@ -7,8 +7,8 @@
 #include "notebooks/comparison/replay_cause.h"
 #include "notebooks/comparison/replay_choice.h"
 #include "notebooks/comparison/replay_outside.h"
-#include "notebooks/comparison/text_of.h"
 #include "notebooks/formats/redact.h"
+#include "notebooks/json/member.h"
 
 #include <errno.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static json_t *find_answer(const json_t *input, const replay_options_t *options)
     if (json_is_string(value) && !strstr(json_string_value(value), REDACT_TEXT))
         return json_incref(value);
     return options->answer ? options->answer(
-               text_of(input, "prompt"),
+               member_text(input, "prompt"),
                json_is_true(json_object_get(input, "password")))
                            : NULL;
 }

@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 #include "notebooks/comparison/replay_choice.h"
-#include "notebooks/comparison/text_of.h"
+#include "notebooks/json/member.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -30,8 +30,8 @@ const char *replay_error_text(const json_t *outputs, const char *ename)
 
     json_array_foreach(outputs, i, output)
     {
-        if (strcmp(text_of(output, "ename"), ename) == 0)
-            return text_of(output, "evalue");
+        if (strcmp(member_text(output, "ename"), ename) == 0)
+            return member_text(output, "evalue");
     }
     return "";
 }

@@ -1,7 +1,7 @@
 /* See replay_choice.h. */
 #include "notebooks/comparison/replay_choice.h"
 
-#include "notebooks/comparison/text_of.h"
+#include "notebooks/json/member.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -109,8 +109,8 @@ const char *replay_recorded_error(const notebook_cell_t *cell)
         return noted;
     json_array_foreach(cell->outputs, i, output)
     {
-        if (strcmp(text_of(output, "output_type"), "error") == 0)
-            return text_of(output, "ename");
+        if (strcmp(member_text(output, "output_type"), "error") == 0)
+            return member_text(output, "ename");
     }
     return "";
 }

@@ -2,7 +2,7 @@
 #include "notebooks/comparison/replay_expression.h"
 
 #include "base/buffer.h"
-#include "notebooks/comparison/text_of.h"
+#include "notebooks/json/member.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,12 +27,13 @@ static int read_truth(const cell_executor_result_t *result, char **ret_error)
 {
     const json_t *found = json_object_get(
         json_object_get(result->reply, "user_expressions"), EXPRESSION);
-    const char *text = text_of(json_object_get(found, "data"), "text/plain");
+    const char *text =
+        member_text(json_object_get(found, "data"), "text/plain");
 
-    if (strcmp(text_of(found, "status"), "ok") == 0)
+    if (strcmp(member_text(found, "status"), "ok") == 0)
         return strcmp(text, "True") == 0;
-    *ret_error =
-        mem_format("%s: %s", text_of(found, "ename"), text_of(found, "evalue"));
+    *ret_error = mem_format("%s: %s", member_text(found, "ename"),
+                            member_text(found, "evalue"));
     return -1;
 }
 

@@ -4,7 +4,7 @@
 #include "base/buffer.h"
 #include "notebooks/comparison/replay_cause.h"
 #include "notebooks/comparison/replay_choice.h"
-#include "notebooks/comparison/text_of.h"
+#include "notebooks/json/member.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static char *name_thing(const json_t *call)
     buffer_t text = BUFFER_EMPTY;
     size_t i;
 
-    buffer_text(&text, text_of(arguments, "url"));
+    buffer_text(&text, member_text(arguments, "url"));
     json_array_foreach(names, i, name)
         buffer_format(&text, "%s%s", i ? ", " : "",
                       json_is_string(name) ? json_string_value(name) : "");
@@ -84,7 +84,8 @@ static bool has_own_calls(const notebook_cell_t *cell)
 
     json_array_foreach(notebook_cell_note(cell, CALLS), i, call)
     {
-        if (strncmp(text_of(call, "name"), OWN_CALLS, strlen(OWN_CALLS)) == 0)
+        if (strncmp(member_text(call, "name"), OWN_CALLS, strlen(OWN_CALLS))
+            == 0)
             return true;
     }
     return false;

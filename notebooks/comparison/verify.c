@@ -1,8 +1,9 @@
 /* See verify.h. */
 #include "notebooks/comparison/verify.h"
 
+#include "base/buffer.h"
 #include "notebooks/formats/notebook_mac.h"
-#include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -111,7 +112,7 @@ int verify_journal(const char *journal_folder, const uint8_t *key,
 /* A malformed seal is ignored: the check of all seals reports it. */
 static const char *stated_mac(const json_t *own)
 {
-    const char *mac = text_member(own, "mac");
+    const char *mac = member_text(own, "mac");
     return strlen(mac) == NOTEBOOK_MAC_HEX_SIZE - 1 ? mac : "";
 }
 
@@ -232,7 +233,7 @@ static void check_cells(verify_t *self, const notebook_t *notebook,
         if (*stated)
             notebook_mac_add(&mac, stated);
     }
-    notebook_mac_finish(&mac, text_member(own, "session"), &self->head,
+    notebook_mac_finish(&mac, member_text(own, "session"), &self->head,
                         expected);
     if (strcmp(expected, stated_mac(head)) == 0)
         return;
@@ -251,7 +252,7 @@ static void check_cells(verify_t *self, const notebook_t *notebook,
 
 static bool read_head(const json_t *head, journal_head_t *ret_head)
 {
-    const char *chain = text_member(head, "chain");
+    const char *chain = member_text(head, "chain");
     json_int_t seq = json_integer_value(json_object_get(head, "seq"));
     size_t size = 0;
 

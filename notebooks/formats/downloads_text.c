@@ -3,17 +3,17 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 static json_t *describe(const char *what, const json_t *package)
 {
-    const char *hash = text_member(package, "sha256");
+    const char *hash = member_text(package, "sha256");
 
-    return json_sprintf("%s %s %s%s%s", what, text_member(package, "name"),
-                        text_member(package, "version"),
+    return json_sprintf("%s %s %s%s%s", what, member_text(package, "name"),
+                        member_text(package, "version"),
                         *hash ? ", SHA-256 " : "", hash);
 }
 
@@ -31,9 +31,9 @@ static json_t *describe_file(const json_t *file)
 {
     return json_sprintf("file %s of %s, %" JSON_INTEGER_FORMAT
                         " bytes, SHA-256 %s",
-                        text_member(file, "path"), text_member(file, "url"),
+                        member_text(file, "path"), member_text(file, "url"),
                         json_integer_value(json_object_get(file, "size")),
-                        text_member(file, "sha256"));
+                        member_text(file, "sha256"));
 }
 
 static json_t *describe_repository(const json_t *repository)
@@ -46,8 +46,8 @@ static json_t *describe_repository(const json_t *repository)
               : mem_text("");
 
     return json_sprintf(
-        "repository %s of %s, commit %s%s%s%s", text_member(repository, "path"),
-        text_member(repository, "url"), text_member(repository, "commit"),
+        "repository %s of %s, commit %s%s%s%s", member_text(repository, "path"),
+        member_text(repository, "url"), member_text(repository, "commit"),
         commits, has_lfs ? ", with Git LFS" : "",
         has_modules ? ", with submodules" : "");
 }

@@ -2,9 +2,10 @@
  * fences that are longer than any fence in it, and without escape sequences and
  * other control characters. It can therefore neither leave its block nor
  * control a terminal. */
+#include "base/buffer.h"
 #include "notebooks/formats/downloads_text.h"
-#include "notebooks/formats/output_list.h"
 #include "notebooks/formats/writer.h"
+#include "notebooks/json/member.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -187,13 +188,13 @@ static void write_head(const notebook_cell_t *cell, buffer_t *out)
 {
     json_t *own = json_object_get(cell->metadata, "hearth");
     json_t *duration = json_object_get(own, "duration_ms");
-    const char *status = text_member(own, "status");
+    const char *status = member_text(own, "status");
 
     if (cell->count)
         buffer_format(out, "## [%lld] ", (long long) cell->count);
     else
         buffer_text(out, "## [ ] ");
-    write_time(text_member(own, "asked"), out);
+    write_time(member_text(own, "asked"), out);
     if (json_is_number(duration))
         buffer_format(out, " (%.3f s)", json_number_value(duration) / 1e3);
     if (strcmp(status, "unanswered") == 0)
@@ -259,8 +260,8 @@ static void end(FILE *file, json_t *metadata, size_t count)
 {
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
     json_t *own = json_object_get(metadata, "hearth");
-    const char *reason = text_member(own, "reason");
-    const char *damage = text_member(own, "damage");
+    const char *reason = member_text(own, "reason");
+    const char *damage = member_text(own, "damage");
 
     (void) count;
     if (*damage) {
@@ -271,7 +272,7 @@ static void end(FILE *file, json_t *metadata, size_t count)
     write_downloads(own, &out);
     if (*reason) {
         buffer_text(&out, "*The session ended ");
-        write_time(text_member(own, "ended"), &out);
+        write_time(member_text(own, "ended"), &out);
         buffer_text(&out, ": ");
         write_plain(reason, strlen(reason), &out);
         buffer_text(&out, "*\n");

@@ -1,16 +1,12 @@
 /* See output_list.h. */
 #include "notebooks/formats/output_list.h"
 
+#include "notebooks/json/member.h"
+
 #include <string.h>
 
 /* Memory of a stream's text that the next stream uses again. */
 #define STREAM_KEPT (1u << 20)
-
-const char *text_member(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 bool is_json_type(const char *mime)
 {
@@ -68,7 +64,7 @@ static void forget_outputs(output_list_t *self)
 
 static void on_stream(output_list_t *self, json_t *content)
 {
-    const char *name = text_member(content, "name");
+    const char *name = member_text(content, "name");
     const json_t *text = json_object_get(content, "text");
 
     if (strcmp(name, "stdout") != 0 && strcmp(name, "stderr") != 0)
@@ -147,8 +143,8 @@ static void on_error(output_list_t *self, json_t *content)
     }
     append(self,
            json_pack("{s:s, s:s, s:s, s:o}", "output_type", "error", "ename",
-                     text_member(content, "ename"), "evalue",
-                     text_member(content, "evalue"), "traceback", traceback));
+                     member_text(content, "ename"), "evalue",
+                     member_text(content, "evalue"), "traceback", traceback));
 }
 
 static const struct {

@@ -44,8 +44,6 @@ json_t *output_list_form(const json_t *content);
  * another output follows it. */
 json_t *output_list_last(const output_list_t *self);
 
-/* Returns a string member, lent; "" without the member. */
-const char *text_member(const json_t *object, const char *key);
 /* Returns true if nbformat permits any JSON as a value of the type. */
 bool is_json_type(const char *mime);
 

@@ -2,7 +2,8 @@
 #include "notebooks/formats/page_output.h"
 
 #include "base/base64.h"
-#include "notebooks/formats/output_list.h"
+#include "base/buffer.h"
+#include "notebooks/json/member.h"
 #include "notebooks/page/page_clean.h"
 #include "notebooks/page/page_text.h"
 
@@ -57,7 +58,7 @@ static void begin_picture(const json_t *output, const char *type, buffer_t *out)
     const json_t *data = json_object_get(output, "data");
     const json_t *size =
         json_object_get(json_object_get(output, "metadata"), type);
-    const char *label = text_member(data, "text/plain");
+    const char *label = member_text(data, "text/plain");
 
     buffer_text(out, "<img alt=\"");
     page_text_line(*label ? label : "picture", LABEL_MAX, out);
@@ -160,23 +161,23 @@ static void write_bundle(const json_t *output, buffer_t *out)
     json_t *data = json_object_get(output, "data");
 
     for (const char *const *type = pictures; *type; type++)
-        if (*text_member(data, *type)) {
+        if (*member_text(data, *type)) {
             write_picture(output, *type, out);
             return;
         }
-    if (*text_member(data, SVG))
+    if (*member_text(data, SVG))
         write_svg(output, out);
-    else if (*text_member(data, "text/html"))
+    else if (*member_text(data, "text/html"))
         write_html(data, out);
     else if (json_object_get(data, "application/json"))
         write_json(json_object_get(data, "application/json"), out);
-    else if (*text_member(data, "text/latex"))
+    else if (*member_text(data, "text/latex"))
         write_source("LaTeX", bytes_of(json_object_get(data, "text/latex")),
                      out);
-    else if (*text_member(data, "text/markdown"))
+    else if (*member_text(data, "text/markdown"))
         write_source("Markdown",
                      bytes_of(json_object_get(data, "text/markdown")), out);
-    else if (*text_member(data, "text/plain"))
+    else if (*member_text(data, "text/plain"))
         write_pre(bytes_of(json_object_get(data, "text/plain")), out);
     else
         write_types(data, out);
@@ -233,8 +234,8 @@ static void write_error(const json_t *output, buffer_t *out)
     }
     bool has_own = own.size > 0;
     if (has_own || !whole.size)
-        buffer_format(&own, "%s: %s", text_member(output, "ename"),
-                      text_member(output, "evalue"));
+        buffer_format(&own, "%s: %s", member_text(output, "ename"),
+                      member_text(output, "evalue"));
     buffer_text(out, "<section class=\"bad\">\n");
     write_pre(own.size ? buffer_bytes(&own) : buffer_bytes(&whole), out);
     if (has_own) {
@@ -247,7 +248,7 @@ static void write_error(const json_t *output, buffer_t *out)
 
 void page_output(const json_t *output, buffer_t *out)
 {
-    const char *type = text_member(output, "output_type");
+    const char *type = member_text(output, "output_type");
 
     if (strcmp(type, "stream") == 0)
         write_pre(bytes_of(json_object_get(output, "text")), out);

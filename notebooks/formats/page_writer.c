@@ -3,15 +3,17 @@
  * of theirs is text, a picture, or cleaned HTML (page_clean.h), and the page's
  * own policy forbids the rest. The elements around outputs are of kinds that no
  * output can have, so that none can end them. */
+#include "base/buffer.h"
 #include "notebooks/formats/downloads_text.h"
-#include "notebooks/formats/output_list.h"
 #include "notebooks/formats/page_output.h"
 #include "notebooks/formats/writer.h"
+#include "notebooks/json/member.h"
 #include "notebooks/page/page_style.h"
 #include "notebooks/page/page_text.h"
 
 #include <sodium.h>
 
+#include <stdbool.h>
 #include <string.h>
 
 #define TITLE_MAX 400
@@ -52,8 +54,8 @@ static void write_head(const notebook_cell_t *cell, const char *status,
     json_t *own = json_object_get(cell->metadata, "hearth");
     json_t *duration = json_object_get(own, "duration_ms");
     json_t *memory = json_object_get(own, "rss_kib");
-    const char *asked = text_member(own, "asked");
-    const char *who = text_member(json_object_get(own, "who"), "username");
+    const char *asked = member_text(own, "asked");
+    const char *who = member_text(json_object_get(own, "who"), "username");
 
     buffer_text(out, "<header>");
     if (cell->count)
@@ -84,8 +86,8 @@ static void write_head(const notebook_cell_t *cell, const char *status,
 static void write_code(FILE *file, const notebook_cell_t *cell, buffer_t *out)
 {
     json_t *own = json_object_get(cell->metadata, "hearth");
-    const char *status = text_member(own, "status");
-    const char *error = text_member(own, "ename");
+    const char *status = member_text(own, "status");
+    const char *error = member_text(own, "ename");
     bool has_failed = *status && strcmp(status, "ok") != 0;
     const json_t *output;
     size_t index;
@@ -148,10 +150,10 @@ static void end(FILE *file, json_t *metadata, size_t count)
 
     buffer_text(&out, "<footer>\n");
     write_downloads(own, &out);
-    write_remark("The recording is not whole: ", text_member(own, "damage"),
+    write_remark("The recording is not whole: ", member_text(own, "damage"),
                  &out);
-    write_remark("The session ended: ", text_member(own, "reason"), &out);
-    write_remark("Session ", text_member(own, "session"), &out);
+    write_remark("The session ended: ", member_text(own, "reason"), &out);
+    write_remark("Session ", member_text(own, "session"), &out);
     buffer_format(&out,
                   "<p>%zu %s. Written by hearth, without what could act: "
                   "scripts, links, and files of other places.</p>\n"

@@ -4,6 +4,7 @@
  * sweep. Only the journal knows which record refers to which blob. */
 #include "notebooks/journal/blobs.h"
 
+#include "base/cleanup.h"
 #include "base/fd.h"
 
 #include <openssl/sha.h>
@@ -20,13 +21,6 @@
 #define HEX_SIZE   (2 * BLOB_HASH_SIZE + 1)
 #define PATH_SIZE  (sizeof(BLOBS_FOLDER) + HEX_SIZE)
 #define UNFINISHED BLOBS_FOLDER "/unfinished"
-
-static void close_folder(DIR **folder_p)
-{
-    if (*folder_p)
-        closedir(*folder_p);
-}
-#define cleanup_folder CLEANUP(close_folder)
 
 static void put_size(uint8_t *reference, uint64_t size)
 {
@@ -159,7 +153,7 @@ static bool is_kept(const char *name, const uint8_t *keep, size_t count)
 
 uint64_t blobs_bytes(int folder)
 {
-    cleanup_folder DIR *blobs = open_blobs(folder);
+    cleanup_dir DIR *blobs = open_blobs(folder);
     uint64_t bytes = 0;
     struct stat there;
 
@@ -174,7 +168,7 @@ uint64_t blobs_bytes(int folder)
 
 uint64_t blobs_sweep(int folder, uint8_t *keep, size_t count)
 {
-    cleanup_folder DIR *blobs = open_blobs(folder);
+    cleanup_dir DIR *blobs = open_blobs(folder);
 
     if (count)
         qsort(keep, count, BLOB_HASH_SIZE, compare);

@@ -6,6 +6,7 @@
  * confirm. */
 #include "notebooks/journal/writer.h"
 
+#include "base/cleanup.h"
 #include "notebooks/journal/lent_parts.h"
 #include "notebooks/journal/segment_cursor.h"
 
@@ -72,19 +73,12 @@ static int open_segment(journal_reader_t *self, uint64_t number, int *ret_fd,
     return 1;
 }
 
-static void close_folder(DIR **folder_p)
-{
-    if (*folder_p)
-        closedir(*folder_p);
-}
-#define cleanup_folder CLEANUP(close_folder)
-
 /* Finds the highest segment's number (0: there is none). A hole in the row is
  * damage. */
 static int find_highest(journal_reader_t *self, uint64_t *ret_highest,
                         fault_t *fault)
 {
-    cleanup_folder DIR *folder = opendir(self->folder);
+    cleanup_dir DIR *folder = opendir(self->folder);
     char name[SEGMENT_NAME_SIZE];
     uint64_t highest = 0;
     uint64_t number;

@@ -4,6 +4,7 @@
  * reader.c reads, and segment.c says what the bytes mean. */
 #include "notebooks/journal/writer.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "notebooks/journal/blobs.h"
@@ -50,20 +51,13 @@ static int by_number(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static void close_folder(DIR **folder_p)
-{
-    if (*folder_p)
-        closedir(*folder_p);
-}
-#define cleanup_folder CLEANUP(close_folder)
-
 /* Fills the list with every segment that is there, the last one too. */
 static int find_segments(journal_t *self, fault_t *fault)
 {
     struct stat there;
     closed_t found = {0};
 
-    cleanup_folder DIR *folder = opendir(self->folder);
+    cleanup_dir DIR *folder = opendir(self->folder);
     if (!folder)
         return fault_set(fault, errno, "%s: %s", self->folder, strerror(errno));
     for (struct dirent *file = readdir(folder); file; file = readdir(folder)) {

@@ -88,16 +88,11 @@ static bool skip_letters(json_text_t *self)
     }
 }
 
-static int read_unit(const json_text_t *self, const char *at)
-{
-    return self->end - at >= 4 ? hex_number(at, 4) : -1;
-}
-
 /* Reads the digits after \u. Half of a surrogate pair, which UTF-8 cannot
  * encode, becomes U+FFFD. */
 static bool take_unicode(json_text_t *self)
 {
-    int unit = read_unit(self, self->at);
+    int unit = hex_unit(self->at, self->end);
     uint32_t code = (uint32_t) unit;
 
     if (unit < 0)
@@ -106,7 +101,7 @@ static bool take_unicode(json_text_t *self)
     if (code >= 0xd800 && code < 0xe000) {
         int low = self->end - self->at >= 6 && self->at[0] == '\\'
                           && self->at[1] == 'u'
-                      ? read_unit(self, self->at + 2)
+                      ? hex_unit(self->at + 2, self->end)
                       : -1;
         bool is_pair = code < 0xdc00 && low >= 0xdc00 && low < 0xe000;
         self->at += is_pair ? 6 : 0;

@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "notebooks/json/member.h"
 #include "notebooks/json/text.h"
 
 #include <stdlib.h>
@@ -24,14 +25,6 @@ json_t *json_tree_load(const void *text, size_t size, json_error_t *ret_error)
 json_t *json_tree_of(bytes_t part)
 {
     return part.size ? json_tree_load(part.bytes, part.size, NULL) : NULL;
-}
-
-/* Returns the text of a member, lent; "" if it has no such member. */
-static const char *text_of(const json_t *object, const char *member)
-{
-    const char *text = json_string_value(json_object_get(object, member));
-
-    return text ? text : "";
 }
 
 typedef struct {
@@ -56,7 +49,7 @@ json_t *json_tree_sorted(const json_t *list, const char *member,
     for (size_t i = 0; i < count; i++) {
         json_t *item = json_array_get(list, i);
 
-        items[i] = (keyed_t){.text = text_of(item, member), .item = item};
+        items[i] = (keyed_t){.text = member_text(item, member), .item = item};
     }
     qsort(items, count, sizeof *items, compare);
     for (size_t i = 0; i < count; i++)
@@ -72,7 +65,7 @@ const json_t *json_tree_find(const json_t *list, const char *member,
 
     json_array_foreach(list, i, item)
     {
-        if (strcmp(text_of(item, member), text) == 0)
+        if (strcmp(member_text(item, member), text) == 0)
             return item;
     }
     return NULL;

@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/hex.h"
+#include "notebooks/json/member.h"
 #include "notebooks/receipt/digest.h"
 
 #include <errno.h>
@@ -55,28 +56,20 @@ static json_t *describe_python(const notebook_t *notebook)
     return json_pack("[{s:s, s:s}]", "name", "python", "uri", uri);
 }
 
-/* Returns a text member, lent; "" if the object has no such text. */
-static const char *member_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
 static json_t *describe_package(const json_t *package)
 {
     cleanup_free char *uri =
-        mem_format("pkg:pypi/%s@%s", member_of(package, "name"),
-                   member_of(package, "version"));
+        mem_format("pkg:pypi/%s@%s", member_text(package, "name"),
+                   member_text(package, "version"));
 
-    return json_pack("{s:s, s:s}", "name", member_of(package, "name"), "uri",
+    return json_pack("{s:s, s:s}", "name", member_text(package, "name"), "uri",
                      uri);
 }
 
 static json_t *describe_place(const json_t *place)
 {
-    return json_pack("{s:s, s:s}", "name", member_of(place, "path"), "uri",
-                     member_of(place, "url"));
+    return json_pack("{s:s, s:s}", "name", member_text(place, "path"), "uri",
+                     member_text(place, "url"));
 }
 
 /* Adds how much of a repository came, which a commit alone does not say. */

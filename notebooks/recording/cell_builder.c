@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "notebooks/journal/peer_name.h"
+#include "notebooks/json/member.h"
 #include "notebooks/json/tree.h"
 #include "protocol/jspan.h"
 #include "protocol/limits.h"
@@ -70,7 +71,7 @@ static char *peer(const json_t *origin)
 {
     const char *hex = json_string_value(
         json_array_get(json_object_get(origin, "identities"), 0));
-    const char *frontend = text_member(origin, "front");
+    const char *frontend = member_text(origin, "front");
     uint8_t bytes[WIRE_IDENTITY_MAX];
     size_t size = 0;
 
@@ -89,10 +90,10 @@ static json_t *who(const journal_record_t *record, const json_t *own)
     cleanup_free char *name = peer(origin);
     json_t *who = json_object();
 
-    set_text(who, "username", text_member(header, "username"));
-    set_text(who, "name", text_member(own, "client"));
-    set_text(who, "client", text_member(origin, "client"));
-    set_text(who, "channel", text_member(origin, "channel"));
+    set_text(who, "username", member_text(header, "username"));
+    set_text(who, "name", member_text(own, "client"));
+    set_text(who, "client", member_text(origin, "client"));
+    set_text(who, "channel", member_text(origin, "channel"));
     set_text(who, "peer", name ? name : "");
     return who;
 }
@@ -120,7 +121,7 @@ static void begin_code(cell_builder_t *self, const journal_record_t *record,
     json_t *own = json_object_get(metadata, "hearth");
     json_t *code = json_object_get(content, "code");
 
-    set_source(self, text_member(content, "code"), json_string_length(code));
+    set_source(self, member_text(content, "code"), json_string_length(code));
     json_object_set_new(self->notes, "request",
                         json_integer((json_int_t) record->request));
     json_object_set_new(self->notes, "asked", record_time(record->wall_us));
@@ -153,10 +154,10 @@ static void begin_text(cell_builder_t *self, const journal_record_t *record,
         return;
     }
     json_t *text = json_object_get(content, "text");
-    set_source(self, text_member(content, "text"), json_string_length(text));
+    set_source(self, member_text(content, "text"), json_string_length(text));
     json_object_set_new(self->notes, "note", json_true());
     json_object_set_new(self->notes, "asked", record_time(record->wall_us));
-    set_text(self->notes, "by", text_member(content, "by"));
+    set_text(self->notes, "by", member_text(content, "by"));
     if (json_is_object(json_object_get(content, "call")))
         json_object_set(self->notes, "call", json_object_get(content, "call"));
 }
@@ -203,7 +204,7 @@ static void on_reply(cell_builder_t *self, const journal_record_t *record,
                      const json_t *content)
 {
     json_auto_t *metadata = record_object(record->metadata);
-    const char *started = text_member(metadata, "started");
+    const char *started = member_text(metadata, "started");
     json_int_t count =
         json_integer_value(json_object_get(content, "execution_count"));
 
@@ -216,11 +217,11 @@ static void on_reply(cell_builder_t *self, const journal_record_t *record,
                         record_time(record->wall_us));
     json_object_set_new(self->timing, "iopub.status.idle",
                         record_time(record->wall_us));
-    set_text(self->notes, "status", text_member(content, "status"));
+    set_text(self->notes, "status", member_text(content, "status"));
     /* The error in the outputs may differ from the reply's, for example after a
      * time limit. */
-    if (strcmp(text_member(content, "status"), "error") == 0)
-        set_text(self->notes, "ename", text_member(content, "ename"));
+    if (strcmp(member_text(content, "status"), "error") == 0)
+        set_text(self->notes, "ename", member_text(content, "ename"));
     take_figures(self, json_object_get(metadata, "hearth"), record->wall_us);
 }
 
@@ -236,7 +237,7 @@ static void on_question(cell_builder_t *self, const json_t *content)
     }
     if (json_array_size(inputs) == INPUTS_MAX)
         return;
-    input = json_pack("{s:s}", "prompt", text_member(content, "prompt"));
+    input = json_pack("{s:s}", "prompt", member_text(content, "prompt"));
     if (json_is_true(json_object_get(content, "password")))
         json_object_set_new(input, "password", json_true());
     json_array_append_new(inputs, input);
@@ -282,7 +283,7 @@ void cell_builder_call(cell_builder_t *self, const journal_record_t *record,
     }
     if (json_array_size(calls) == CALLS_MAX)
         return;
-    call = json_pack("{s:s, s:I}", "name", text_member(content, "name"), "seq",
+    call = json_pack("{s:s, s:I}", "name", member_text(content, "name"), "seq",
                      (json_int_t) record->seq);
     set_json(call, "arguments", record);
     json_array_append_new(calls, call);
@@ -348,7 +349,7 @@ void cell_builder_add(cell_builder_t *self, const journal_record_t *record,
  * recorded code did not run. */
 static bool is_refused(const cell_builder_t *self)
 {
-    return strcmp(text_member(self->notes, "status"), "error") == 0
+    return strcmp(member_text(self->notes, "status"), "error") == 0
            && !json_object_get(self->timing, "iopub.execute_input");
 }
 

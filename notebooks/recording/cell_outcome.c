@@ -3,6 +3,7 @@
 #include "notebooks/recording/cell_outcome.h"
 
 #include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 #include "notebooks/json/tree.h"
 
 #include <errno.h>
@@ -149,7 +150,7 @@ void cell_outcome_add_pages(json_t *outputs, const json_t *reply)
     json_array_foreach(payload, i, item)
     {
         json_t *data = json_object_get(item, "data");
-        if (strcmp(text_member(item, "source"), "page") == 0
+        if (strcmp(member_text(item, "source"), "page") == 0
             && json_is_object(data))
             json_array_append_new(
                 outputs, json_pack("{s:s,s:O,s:{}}", "output_type",

@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/url_plain.h"
-#include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void replace(json_t **list, const json_t *packages)
  * session. */
 static void keep_packages(downloads_t *self, const json_t *result)
 {
-    if (strcmp(text_member(result, "status"), "ok") == 0)
+    if (strcmp(member_text(result, "status"), "ok") == 0)
         replace(&self->packages, json_object_get(result, "packages"));
 }
 
@@ -70,13 +70,13 @@ static void on_file(downloads_t *self, const json_t *content)
     static const char *const members[] = {"path",       "sha256", "size",
                                           "commit",     "branch", "lfs",
                                           "submodules", NULL};
-    const char *what = text_member(content, "what");
-    cleanup_free char *url = url_plain(text_member(content, "url"));
+    const char *what = member_text(content, "what");
+    cleanup_free char *url = url_plain(member_text(content, "url"));
     json_t *depth = json_object_get(content, "depth");
     json_t *place;
 
     if ((strcmp(what, "fetch") != 0 && strcmp(what, "clone") != 0)
-        || strcmp(text_member(content, "outcome"), "ok") != 0)
+        || strcmp(member_text(content, "outcome"), "ok") != 0)
         return;
     place = json_pack("{s:s}", "url", url);
     copy_members(place, content, members);
@@ -84,7 +84,7 @@ static void on_file(downloads_t *self, const json_t *content)
         json_object_set(place, "depth", depth);
     if (!self->places)
         self->places = json_object();
-    json_object_set_new(self->places, text_member(content, "path"), place);
+    json_object_set_new(self->places, member_text(content, "path"), place);
 }
 
 static void on_call(downloads_t *self, const journal_record_t *record,
@@ -92,7 +92,7 @@ static void on_call(downloads_t *self, const journal_record_t *record,
 {
     char seq[24];
 
-    if (strcmp(text_member(content, "name"), PACKAGES) != 0)
+    if (strcmp(member_text(content, "name"), PACKAGES) != 0)
         return;
     if (!self->calls)
         self->calls = json_object();
@@ -116,7 +116,7 @@ static void on_note(downloads_t *self, const json_t *content)
 {
     const json_t *call = json_object_get(content, "call");
 
-    if (strcmp(text_member(call, "name"), PACKAGES) == 0
+    if (strcmp(member_text(call, "name"), PACKAGES) == 0
         && !json_object_get(call, "missing"))
         keep_packages(self, json_object_get(call, "result"));
 }
@@ -157,7 +157,7 @@ void downloads_write(const downloads_t *self, json_t *own)
 void downloads_hide(json_t *call)
 {
     json_t *arguments = json_object_get(call, "arguments");
-    const char *url = text_member(arguments, "url");
+    const char *url = member_text(arguments, "url");
     cleanup_free char *plain = url_plain(url);
 
     if (strcmp(plain, url) == 0)

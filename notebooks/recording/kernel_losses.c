@@ -5,7 +5,7 @@
 #include "base/buffer.h"
 #include "base/json_plain.h"
 #include "base/string_list.h"
-#include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 #include "notebooks/json/tree.h"
 #include "protocol/jspan.h"
 
@@ -172,7 +172,7 @@ static void on_end(kernel_losses_t *self, const journal_record_t *record)
     content = json_tree_of(record->content);
     loss =
         kernel_losses_foresee(self, record->wall_us,
-                              text_member(content, "detail"), self->is_in_cell);
+                              member_text(content, "detail"), self->is_in_cell);
     loss.seq = record->seq;
     kernel_loss_clear(&self->loss);
     self->loss = loss;

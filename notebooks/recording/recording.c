@@ -3,8 +3,9 @@
  * order. It belongs to one export. */
 #include "notebooks/recording/recording.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
-#include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 #include "notebooks/recording/cell_builder.h"
 #include "notebooks/recording/cell_index.h"
 #include "notebooks/recording/cell_spool.h"
@@ -230,9 +231,9 @@ static void on_state(recording_t *self, const journal_record_t *record,
         self->language = json_incref(language);
     }
     if (strcmp(record->type, "launch") == 0
-        && *text_member(content, "profile")) {
+        && *member_text(content, "profile")) {
         free(self->profile);
-        self->profile = mem_text(text_member(content, "profile"));
+        self->profile = mem_text(member_text(content, "profile"));
     }
     if (strcmp(record->type, "reviving") == 0)
         self->is_reviving = true;
@@ -251,7 +252,7 @@ static void on_state(recording_t *self, const journal_record_t *record,
         on_tools(self, record);
     downloads_add(&self->downloads, record, content);
     if (strcmp(record->type, "gone") == 0) {
-        const char *reason = text_member(content, "reason");
+        const char *reason = member_text(content, "reason");
         free(self->end_reason);
         self->end_reason = mem_text(*reason ? reason : "gone");
         self->end_us = record->wall_us;

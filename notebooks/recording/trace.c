@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/utf8.h"
+#include "notebooks/json/member.h"
 #include "notebooks/recording/cell_builder.h"
 
 #include <errno.h>
@@ -87,9 +88,9 @@ static void on_request(trace_t *self, const journal_record_t *record)
     json_object_set_new(row, "source",
                         beginning(json_object_get(content, "code")));
     json_object_set_new(row, "client",
-                        json_string(*text_member(own, "client")
-                                        ? text_member(own, "client")
-                                        : text_member(origin, "client")));
+                        json_string(*member_text(own, "client")
+                                        ? member_text(own, "client")
+                                        : member_text(origin, "client")));
     json_object_set_new(row, "status", json_string("unanswered"));
     if (!self->open)
         self->open = json_object();
@@ -158,8 +159,8 @@ static void on_end(trace_t *self, const char *reason)
 
 static void on_error(trace_t *self, json_t *row, const json_t *content)
 {
-    const char *ename = text_member(content, "ename");
-    const char *evalue = text_member(content, "evalue");
+    const char *ename = member_text(content, "ename");
+    const char *evalue = member_text(content, "evalue");
 
     json_object_set_new(row, "ename", json_string(ename));
     json_object_set_new(row, "evalue",
@@ -238,7 +239,7 @@ static void on_reply(trace_t *self, const journal_record_t *record)
     metadata = record_object(record->metadata);
     own = json_object_get(metadata, "hearth");
     json_object_set_new(row, "status",
-                        json_string(text_member(content, "status")));
+                        json_string(member_text(content, "status")));
     began = json_object_get(row, "began_us");
     if (began)
         json_object_set_new(
@@ -257,7 +258,7 @@ static void on_reply(trace_t *self, const journal_record_t *record)
     if (json_is_integer(json_object_get(content, "execution_count")))
         json_object_set(row, "execution_count",
                         json_object_get(content, "execution_count"));
-    if (strcmp(text_member(content, "status"), "error") == 0)
+    if (strcmp(member_text(content, "status"), "error") == 0)
         on_error(self, row, content);
     json_object_del(row, "began_us");
     number_text(record->request, number);
@@ -270,14 +271,14 @@ static void on_file(trace_t *self, const json_t *content)
 {
     static const char *const members[] = {"path", "to", NULL};
 
-    if (strcmp(text_member(content, "what"), "get") == 0
-        || strcmp(text_member(content, "outcome"), "ok") != 0)
+    if (strcmp(member_text(content, "what"), "get") == 0
+        || strcmp(member_text(content, "outcome"), "ok") != 0)
         return;
     if (!self->moved)
         self->moved = json_object();
     for (const char *const *key = members; *key; key++)
-        if (*text_member(content, *key))
-            json_object_set_new(self->moved, text_member(content, *key),
+        if (*member_text(content, *key))
+            json_object_set_new(self->moved, member_text(content, *key),
                                 json_true());
 }
 
@@ -308,8 +309,8 @@ static void on_state(trace_t *self, const journal_record_t *record)
     content = record_object(record->content);
     if (strcmp(record->type, "file") == 0)
         on_file(self, content);
-    else if (*text_member(content, "reason"))
-        on_end(self, text_member(content, "reason"));
+    else if (*member_text(content, "reason"))
+        on_end(self, member_text(content, "reason"));
     row = add_row(self, record, record->type);
     for (const char *const *key = members; *key; key++)
         if (json_is_string(json_object_get(content, *key)))

@@ -3,7 +3,8 @@
  * the JSON, with the paths at which they belong. */
 #include "notebooks/recording/widgets.h"
 
-#include "notebooks/formats/output_list.h"
+#include "base/buffer.h"
+#include "notebooks/json/member.h"
 
 #include <sodium.h>
 
@@ -176,9 +177,9 @@ static json_t *open_model(widgets_t *self, const char *id)
 void widgets_add(widgets_t *self, const journal_record_t *record,
                  const json_t *content)
 {
-    const char *id = text_member(content, "comm_id");
+    const char *id = member_text(content, "comm_id");
     const json_t *data = json_object_get(content, "data");
-    const char *method = text_member(data, "method");
+    const char *method = member_text(data, "method");
     json_t *model = json_object_get(self->models, id);
 
     if (strcmp(record->type, "comm_close") == 0) {
@@ -188,7 +189,7 @@ void widgets_add(widgets_t *self, const journal_record_t *record,
         return;
     }
     if (strcmp(record->type, "comm_open") == 0) {
-        if (strcmp(text_member(content, "target_name"), TARGET) == 0 && *id
+        if (strcmp(member_text(content, "target_name"), TARGET) == 0 && *id
             && fits(self, model, record, data))
             take_state(open_model(self, id), record, data);
         return;

@@ -7,6 +7,7 @@
 #include "gateway/cli/client/outside_again.h"
 #include "gateway/cli/client/pending_cell.h"
 #include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 
 #include <errno.h>
 #include <string.h>

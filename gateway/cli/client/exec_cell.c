@@ -2,6 +2,7 @@
 #include "gateway/cli/client/exec_cell.h"
 
 #include "base/clock.h"
+#include "notebooks/json/member.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "gateway/cli/client/model_view.h"
+#include "notebooks/json/member.h"
 #include "notebooks/recording/cell_outcome.h"
 
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "gateway/cli/core/command.h"
 #include "gateway/cli/core/progress.h"
 #include "gateway/cli/core/terminal.h"
+#include "notebooks/json/member.h"
 
 #include <sodium.h>
 

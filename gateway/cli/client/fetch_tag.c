@@ -1,6 +1,8 @@
 /* See fetch_tag.h. */
 #include "gateway/cli/client/fetch_tag.h"
 
+#include "notebooks/json/member.h"
+
 #include <sodium.h>
 
 #include <string.h>

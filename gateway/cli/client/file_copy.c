@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "gateway/cli/core/progress.h"
+#include "notebooks/json/member.h"
 #include "protocol/piece_digest.h"
 #include "workspace/name.h"
 

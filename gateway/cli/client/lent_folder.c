@@ -3,6 +3,7 @@
 #include "gateway/cli/client/lent_folder.h"
 
 #include "gateway/cli/client/management_client.h"
+#include "notebooks/json/member.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -82,12 +82,6 @@ json_t *management_client_failure(const management_client_t *self);
 /* Returns true if a process listens on the management socket. */
 bool management_client_is_served(const management_client_t *self);
 
-/* Returns a string member, "" without the member. Lent. */
-const char *member_text(const json_t *object, const char *key);
-/* Returns a member that counts, 0 without the member. */
-uint64_t member_count(const json_t *object, const char *key);
-/* Returns a number member, or `otherwise`. */
-double member_number(const json_t *object, const char *key, double otherwise);
 /* Returns whole seconds as an integer, others as a real. */
 json_t *json_seconds(double seconds);
 /* Prints to standard output, over several lines. */

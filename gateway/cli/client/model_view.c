@@ -3,6 +3,7 @@
 #include "gateway/cli/client/model_view.h"
 
 #include "gateway/cli/client/management_client.h"
+#include "notebooks/json/member.h"
 #include "notebooks/modelview/modelview.h"
 
 #include <stdio.h>

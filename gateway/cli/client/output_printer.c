@@ -8,6 +8,7 @@
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/core/terminal_image.h"
 #include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "gateway/cli/client/fetch_tag.h"
 #include "gateway/cli/client/outside_client.h"
+#include "notebooks/json/member.h"
 #include "protocol/limits.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 #include "gateway/cli/client/outside_client.h"
 
 #include "base/buffer.h"
+#include "notebooks/json/member.h"
 #include "notebooks/json/tree.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "gateway/cli/client/kernel_client.h"
+#include "notebooks/json/member.h"
 #include "notebooks/json/tree.h"
 
 #include <string.h>

@@ -12,6 +12,7 @@
 #include "gateway/cli/core/command.h"
 #include "gateway/cli/core/raw_terminal.h"
 #include "gateway/cli/core/terminal.h"
+#include "notebooks/json/member.h"
 
 #include <errno.h>
 #include <inttypes.h>

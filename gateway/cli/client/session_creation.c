@@ -3,6 +3,8 @@
 #include "gateway/cli/client/session_creation.h"
 
 #include "base/buffer.h"
+#include "notebooks/json/member.h"
+#include "notebooks/json/tree.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -11,15 +13,10 @@
  * one if `name` is "". Lent; NULL if none has the name. */
 static const json_t *find_profile(const json_t *info, const char *name)
 {
-    const json_t *profiles = json_object_get(info, "profiles"), *profile;
-    size_t i;
+    const json_t *profiles = json_object_get(info, "profiles");
 
-    json_array_foreach(profiles, i, profile)
-    {
-        if (!*name || strcmp(member_text(profile, "name"), name) == 0)
-            return profile;
-    }
-    return NULL;
+    return *name ? json_tree_find(profiles, "name", name)
+                 : json_array_get(profiles, 0);
 }
 
 static void explain(management_client_t *management, const json_t *profile)

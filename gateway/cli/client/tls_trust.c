@@ -2,6 +2,7 @@
  * the handshake; here its verdict becomes a sentence that says what to do. */
 #include "gateway/cli/client/tls_trust.h"
 
+#include "base/environment.h"
 #include "gateway/config/tls_password.h"
 
 #include <openssl/err.h>
@@ -44,10 +45,8 @@ static int refuse(const char *path, const char *flaw, fault_t *fault)
 
 static int read_authorities(SSL_CTX *context, const char *path, fault_t *fault)
 {
-    const char *usual = getenv(X509_get_default_cert_file_env());
-
     if (!path)
-        path = usual && *usual ? usual : NULL;
+        path = environment_text(X509_get_default_cert_file_env());
     if (path && SSL_CTX_load_verify_locations(context, path, NULL) != 1)
         return refuse(path, "it has no certificates of authorities in PEM",
                       fault);

@@ -8,6 +8,7 @@
 #include "gateway/cli/core/subprocess.h"
 #include "gateway/cli/core/terminal.h"
 #include "gateway/config/default_paths.h"
+#include "notebooks/json/member.h"
 
 #include <dirent.h>
 #include <errno.h>

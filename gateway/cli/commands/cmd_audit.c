@@ -6,6 +6,7 @@
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/recordings/recordings.h"
 #include "notebooks/journal/chained_log.h"
+#include "notebooks/json/member.h"
 
 #include <jansson.h>
 #include <sodium.h>
@@ -31,21 +32,15 @@ typedef struct {
     json_t *events;       /* borrowed; the names of those that the log has */
 } audit_view_t;
 
-static const char *text_of(const json_t *record, const char *key)
-{
-    const char *text = json_string_value(json_object_get(record, key));
-
-    return text ? text : "";
-}
-
 static bool is_wanted(const audit_view_t *self, const json_t *record)
 {
     if (self->session
-        && strncmp(text_of(record, "session"), self->session,
+        && strncmp(member_text(record, "session"), self->session,
                    strlen(self->session))
                != 0)
         return false;
-    return !self->event || strcmp(text_of(record, "event"), self->event) == 0;
+    return !self->event
+           || strcmp(member_text(record, "event"), self->event) == 0;
 }
 
 /* Writes "key=value" for members without a column of their own. */
@@ -78,7 +73,7 @@ static bool show_record(void *arg, const char *line, size_t size)
     cleanup_free char *details = NULL, *text = NULL;
 
     if (self->event)
-        json_object_set_new(self->events, text_of(record, "event"),
+        json_object_set_new(self->events, member_text(record, "event"),
                             json_true());
     if (!is_wanted(self, record))
         return true;
@@ -88,10 +83,10 @@ static bool show_record(void *arg, const char *line, size_t size)
         return !ferror(stdout);
     }
     details = write_details(record);
-    text =
-        mem_format("%.19s  %-14s %-9s %-8.8s  %s%s\n", text_of(record, "time"),
-                   text_of(record, "event"), text_of(record, "outcome"),
-                   text_of(record, "session"), text_of(record, "who"), details);
+    text = mem_format(
+        "%.19s  %-14s %-9s %-8.8s  %s%s\n", member_text(record, "time"),
+        member_text(record, "event"), member_text(record, "outcome"),
+        member_text(record, "session"), member_text(record, "who"), details);
     terminal_text(self->terminal, text, strlen(text));
     return !ferror(stdout);
 }

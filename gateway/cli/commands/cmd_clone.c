@@ -8,6 +8,7 @@
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/progress.h"
 #include "gateway/cli/core/terminal.h"
+#include "notebooks/json/member.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -9,6 +9,7 @@
 #include "gateway/cli/core/terminal.h"
 #include "gateway/config/config_check.h"
 #include "gateway/config/option_table.h"
+#include "notebooks/json/member.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "gateway/cli/client/exec_cell.h"
 #include "gateway/cli/client/exec_outcome.h"
 #include "gateway/config/session_gone.h"
+#include "notebooks/json/member.h"
 
 #include <errno.h>
 #include <stdio.h>

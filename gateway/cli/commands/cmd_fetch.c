@@ -7,6 +7,7 @@
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/progress.h"
 #include "gateway/cli/core/terminal.h"
+#include "notebooks/json/member.h"
 #include "workspace/name.h"
 
 #include <signal.h>

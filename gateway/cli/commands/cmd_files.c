@@ -9,6 +9,7 @@
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/progress.h"
 #include "gateway/cli/core/terminal.h"
+#include "notebooks/json/member.h"
 #include "notebooks/json/tree.h"
 #include "workspace/name.h"
 

@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/terminal.h"
+#include "notebooks/json/member.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -9,6 +9,8 @@
 #include "base/fd.h"
 #include "gateway/cli/client/lent_folder.h"
 #include "gateway/cli/client/management_client.h"
+#include "notebooks/json/member.h"
+#include "notebooks/json/tree.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -66,15 +68,10 @@ static int open_signals(void)
 /* Finds the profile of the new session in the gateway's answer. */
 static const json_t *find_profile(const json_t *info, const char *name)
 {
-    const json_t *profiles = json_object_get(info, "profiles"), *profile;
-    size_t i;
+    const json_t *profiles = json_object_get(info, "profiles");
 
-    json_array_foreach(profiles, i, profile)
-    {
-        if (!name || strcmp(member_text(profile, "name"), name) == 0)
-            return profile;
-    }
-    return NULL;
+    return name ? json_tree_find(profiles, "name", name)
+                : json_array_get(profiles, 0);
 }
 
 /* Returns why the folder is not given to a kernel that happened to be started

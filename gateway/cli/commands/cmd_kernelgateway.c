@@ -7,6 +7,7 @@
 #include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
+#include "base/environment.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -154,10 +155,8 @@ static int note_words(trait_values_t *given, int count, char **words)
 static void note_environment(trait_values_t *given)
 {
     for (size_t i = 0; i < TRAITS; i++)
-        if (traits[i].variable) {
-            const char *value = getenv(traits[i].variable);
-            given->values[i] = value && *value ? value : NULL;
-        }
+        if (traits[i].variable)
+            given->values[i] = environment_text(traits[i].variable);
 }
 
 /* --- The gateway --- */

@@ -7,6 +7,7 @@
 #include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
+#include "base/environment.h"
 #include "base/fd.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/foreground.h"
@@ -15,6 +16,7 @@
 #include "gateway/cli/recordings/recordings.h"
 #include "gateway/config/default_paths.h"
 #include "gateway/http/core/token_file.h"
+#include "notebooks/json/member.h"
 #include "notebooks/recording/export.h"
 
 #include <sodium.h>
@@ -244,9 +246,9 @@ static void set_environment(const lab_t *self)
     const json_t *http = json_object_get(self->info, "http");
     cleanup_free char *package = default_paths_python_dir();
     cleanup_free char *notebooks = json_dumps(self->notebooks, JSON_COMPACT);
-    const char *path = getenv("PYTHONPATH");
+    const char *path = environment_text("PYTHONPATH");
     cleanup_free char *longer =
-        path && *path ? mem_format("%s:%s", package, path) : mem_text(package);
+        path ? mem_format("%s:%s", package, path) : mem_text(package);
 
     setenv("JUPYTER_GATEWAY_URL", member_text(http, "url"), 1);
     setenv("PYTHONPATH", longer, 1);

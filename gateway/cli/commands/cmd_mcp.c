@@ -4,6 +4,7 @@
  * configuration of known agents needs for that. */
 #include "gateway/cli/core/command.h"
 
+#include "base/environment.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/client/own_gateway.h"
 #include "gateway/cli/mcp/mcp_agents.h"
@@ -70,27 +71,19 @@ static tls_files_t files_of(const arguments_t *arguments)
                          .key = arguments_value(arguments, "key")};
 }
 
-/* Returns the value of a variable of the environment, NULL if it is empty. */
-static const char *variable(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value && *value ? value : NULL;
-}
-
 static int find(void *arg, bool may_start, mcp_place_t *ret_place,
                 fault_t *fault)
 {
     const arguments_t *arguments = arg;
     const char *session = arguments_value(arguments, "session");
-    const char *url = variable("HEARTH_URL");
+    const char *url = environment_text("HEARTH_URL");
     const tls_files_t files = files_of(arguments);
     cleanup_own_gateway own_gateway_t *own = NULL;
     int r;
 
     if (url)
-        return mcp_place_read(url, session, variable("HEARTH_TOKEN"), &files,
-                              ret_place, fault);
+        return mcp_place_read(url, session, environment_text("HEARTH_TOKEN"),
+                              &files, ret_place, fault);
     if ((r = find_own(arguments, may_start, &own, fault)) < 0
         || (r = mcp_place_read(own_gateway_url(own), session,
                                own_gateway_token(own), &files, ret_place,
@@ -149,13 +142,14 @@ static json_t *words_of(const arguments_t *arguments)
 static int try_handshake(const arguments_t *arguments, fault_t *fault)
 {
     cleanup_options options_t *options =
-        variable("HEARTH_URL") ? NULL : arguments_options(arguments);
+        environment_text("HEARTH_URL") ? NULL : arguments_options(arguments);
     cleanup_own_gateway own_gateway_t *own =
         options ? own_gateway_find(options->runtime_dir) : NULL;
     cleanup_mcp_place mcp_place_t place = {0};
     const tls_files_t files = files_of(arguments);
     net_stream_t stream = NET_STREAM_CLOSED;
-    const char *url = own ? own_gateway_url(own) : variable("HEARTH_URL");
+    const char *url =
+        own ? own_gateway_url(own) : environment_text("HEARTH_URL");
     int r;
 
     if (!url)
@@ -173,9 +167,10 @@ static int config(const arguments_t *arguments, const char *name)
 {
     json_auto_t *words = words_of(arguments);
     const mcp_start_t start = {.words = words,
-                               .url = variable("HEARTH_URL"),
-                               .has_token = variable("HEARTH_URL")
-                                            && variable("HEARTH_TOKEN")};
+                               .url = environment_text("HEARTH_URL"),
+                               .has_token =
+                                   environment_text("HEARTH_URL")
+                                   && environment_text("HEARTH_TOKEN")};
     fault_t fault;
 
     if (try_handshake(arguments, &fault) < 0)

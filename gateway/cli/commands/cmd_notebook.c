@@ -11,6 +11,7 @@
 #include "gateway/cli/recordings/nbconvert.h"
 #include "gateway/cli/recordings/recordings.h"
 #include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 #include "notebooks/json/tree.h"
 #include "notebooks/recording/export.h"
 #include "notebooks/recording/summary.h"

@@ -6,6 +6,7 @@
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/recordings/recordings.h"
 #include "notebooks/comparison/diff.h"
+#include "notebooks/json/member.h"
 
 #include <stdio.h>
 #include <string.h>

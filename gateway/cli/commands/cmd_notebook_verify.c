@@ -2,12 +2,13 @@
  * receipt is what was written. Needs no gateway. */
 #include "gateway/cli/core/command.h"
 
+#include "base/buffer.h"
 #include "base/hex.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/recordings/receipt_folder.h"
 #include "gateway/cli/recordings/recordings.h"
 #include "notebooks/comparison/verify.h"
-#include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 #include "notebooks/receipt/receipt.h"
 
 #include <errno.h>
@@ -54,7 +55,7 @@ static gateway_exit_t print_verdict(const verify_t *verdict, bool is_file,
 static char *journal_of(const options_t *options, const notebook_t *notebook)
 {
     const char *id =
-        text_member(json_object_get(notebook->metadata, "hearth"), "session");
+        member_text(json_object_get(notebook->metadata, "hearth"), "session");
 
     if (!*id || strspn(id, HEX_DIGITS "-") != strlen(id))
         return NULL;

@@ -4,6 +4,7 @@
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/client/process_client.h"
 #include "gateway/cli/core/terminal.h"
+#include "notebooks/json/member.h"
 
 #include <stdio.h>
 #include <stdlib.h>

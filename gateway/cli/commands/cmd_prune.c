@@ -4,8 +4,10 @@
 #include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/terminal.h"
+#include "notebooks/json/member.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,19 +18,13 @@
 
 #define DEPTH_MAX 64 /* depth of folders that are measured */
 
-static void close_folder(DIR **folder_p)
-{
-    if (*folder_p)
-        closedir(*folder_p);
-}
-
 /* Returns the bytes on disk of a folder with its content. Unreadable folders of
  * other users count nothing; a link is not followed. */
 static double measure(int parent, const char *name, int depth)
 {
     cleanup_fd int fd =
         openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    CLEANUP(close_folder) DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    cleanup_dir DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *item;
     struct stat about;
     double bytes = 0;

@@ -9,6 +9,7 @@
 #include "gateway/cli/core/terminal.h"
 #include "notebooks/comparison/replay_choice.h"
 #include "notebooks/comparison/replay_expression.h"
+#include "notebooks/json/member.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include "gateway/cli/recordings/replay_session.h"
 #include "gateway/cli/recordings/revival_report.h"
 #include "notebooks/journal/head.h"
+#include "notebooks/json/member.h"
 #include "notebooks/recording/trace.h"
 
 #include <errno.h>

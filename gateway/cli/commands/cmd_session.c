@@ -6,6 +6,7 @@
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/client/session_creation.h"
 #include "gateway/cli/core/terminal.h"
+#include "notebooks/json/member.h"
 
 #include <stdio.h>
 #include <string.h>

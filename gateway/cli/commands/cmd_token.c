@@ -6,6 +6,7 @@
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/terminal.h"
 #include "gateway/http/core/token_file.h"
+#include "notebooks/json/member.h"
 
 #include <sodium.h>
 

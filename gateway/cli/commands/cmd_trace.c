@@ -7,6 +7,7 @@
 #include "gateway/cli/client/variables.h"
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/recordings/recordings.h"
+#include "notebooks/json/member.h"
 #include "notebooks/recording/trace.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/terminal.h"
+#include "notebooks/json/member.h"
 
 #include <stdio.h>
 

@@ -5,11 +5,13 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/fd.h"
 #include "base/spawn.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/subprocess.h"
 #include "gateway/http/core/window_access.h"
+#include "notebooks/json/member.h"
 
 #include <sodium.h>
 
@@ -98,9 +100,7 @@ static gateway_exit_t make_url(const window_wish_t *wish, unsigned scopes,
 
 static bool has_display(void)
 {
-    const char *x11 = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
-
-    return (x11 && *x11) || (wayland && *wayland);
+    return environment_text("DISPLAY") || environment_text("WAYLAND_DISPLAY");
 }
 
 /* Starts the program that opens a file in the person's browser, which may end

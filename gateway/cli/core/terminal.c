@@ -4,6 +4,7 @@
 #include "gateway/cli/core/terminal.h"
 
 #include "base/character.h"
+#include "base/environment.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -40,11 +41,10 @@ terminal_t *terminal_new(FILE *file)
 {
     terminal_t *self = mem_new(sizeof *self);
     const char *term = getenv("TERM");
-    const char *no_color = getenv("NO_COLOR");
 
     self->file = file;
     self->is_tty = isatty(fileno(file));
-    self->has_color = self->is_tty && !(no_color && *no_color)
+    self->has_color = self->is_tty && !environment_text("NO_COLOR")
                       && !(term && strcmp(term, "dumb") == 0);
     self->at_line_start = true;
     return self;

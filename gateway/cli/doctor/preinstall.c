@@ -4,6 +4,8 @@
 #include "gateway/cli/doctor/doctor.h"
 
 #include "base/buffer.h"
+#include "notebooks/json/member.h"
+#include "notebooks/json/tree.h"
 
 #include <string.h>
 
@@ -22,26 +24,13 @@ static json_t *ask_gateway(void)
     return info;
 }
 
-/* Returns the profile of that name, lent; NULL if the gateway has none. */
-static const json_t *find_profile(const json_t *info, const char *name)
-{
-    const json_t *profile;
-    size_t i;
-
-    json_array_foreach(json_object_get(info, "profiles"), i, profile)
-    {
-        if (strcmp(member_text(profile, "name"), name) == 0)
-            return profile;
-    }
-    return NULL;
-}
-
 static void check_profile(report_t *report, const profile_t *profile,
                           const json_t *info)
 {
     cleanup_free char *name =
         mem_format("preinstall %.*s", NAME_MAX_SIZE, profile->name);
-    const json_t *found = find_profile(info, profile->name);
+    const json_t *found = json_tree_find(json_object_get(info, "profiles"),
+                                         "name", profile->name);
     const char *state = member_text(found, "state");
     cleanup_buffer buffer_t names = BUFFER_EMPTY;
 

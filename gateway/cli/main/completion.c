@@ -8,6 +8,7 @@
 #include "gateway/cli/core/option_types.h"
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/main/command_table.h"
+#include "notebooks/json/member.h"
 
 #include "base/buffer.h"
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "gateway/cli/client/management_client.h"
+#include "notebooks/json/member.h"
 #include "protocol/jspan.h"
 
 #include <poll.h>

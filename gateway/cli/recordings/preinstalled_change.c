@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/utf8.h"
-#include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 #include "notebooks/json/tree.h"
 
 #include <stdbool.h>
@@ -14,13 +14,13 @@
 
 static bool is_same(const json_t *one, const json_t *other, const char *member)
 {
-    return strcmp(text_member(one, member), text_member(other, member)) == 0;
+    return strcmp(member_text(one, member), member_text(other, member)) == 0;
 }
 
 /* Returns true if both have a hash, and these differ. */
 static bool is_other_file(const json_t *one, const json_t *other)
 {
-    return *text_member(one, "sha256") && *text_member(other, "sha256")
+    return *member_text(one, "sha256") && *member_text(other, "sha256")
            && !is_same(one, other, "sha256");
 }
 
@@ -29,7 +29,7 @@ static bool is_other_file(const json_t *one, const json_t *other)
 static void write_member(const json_t *package, const char *member, size_t max,
                          buffer_t *out)
 {
-    const char *text = text_member(package, member);
+    const char *text = member_text(package, member);
 
     buffer_append(out, text, utf8_cut(text, strnlen(text, max)));
 }
@@ -43,7 +43,7 @@ static void describe(const json_t *list, const json_t *others, buffer_t *out)
     json_array_foreach(list, i, package)
     {
         const json_t *other =
-            json_tree_find(others, "name", text_member(package, "name"));
+            json_tree_find(others, "name", member_text(package, "name"));
         bool is_version = other && is_same(package, other, "version");
 
         if (is_version && !is_other_file(package, other))

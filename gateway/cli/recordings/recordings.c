@@ -1,10 +1,12 @@
 /* See recordings.h. */
 #include "gateway/cli/recordings/recordings.h"
 
+#include "base/cleanup.h"
 #include "base/fd.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/config/state_files.h"
 #include "notebooks/journal/log_key.h"
+#include "notebooks/json/member.h"
 #include "notebooks/recording/export.h"
 
 #include <dirent.h>
@@ -22,20 +24,6 @@ void recordings_clear(recordings_t *self)
     *self = (recordings_t){0};
 }
 
-static void close_folder(DIR **folder_p)
-{
-    if (*folder_p)
-        closedir(*folder_p);
-}
-#define cleanup_folder CLEANUP(close_folder)
-
-static void close_file(FILE **file_p)
-{
-    if (*file_p)
-        fclose(*file_p);
-}
-#define cleanup_file CLEANUP(close_file)
-
 static bool has_name(const char *sessions, const char *id, const char *name)
 {
     cleanup_free char *path = mem_format("%s/%s/session.json", sessions, id);
@@ -50,7 +38,7 @@ static bool has_name(const char *sessions, const char *id, const char *name)
 static size_t count_sessions(const char *sessions, const char *word,
                              bool by_name, buffer_t *ids)
 {
-    cleanup_folder DIR *folder = opendir(sessions);
+    cleanup_dir DIR *folder = opendir(sessions);
     const struct dirent *item;
     size_t count = 0;
 

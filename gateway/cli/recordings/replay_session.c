@@ -11,6 +11,8 @@
 #include "gateway/cli/recordings/preinstalled_change.h"
 #include "gateway/cli/recordings/recordings.h"
 #include "notebooks/comparison/compare.h"
+#include "notebooks/json/member.h"
+#include "notebooks/json/tree.h"
 #include "protocol/jspan.h"
 #include "protocol/jspan_write.h"
 #include "workspace/name.h"
@@ -117,18 +119,11 @@ static gateway_exit_t fill_workspace(const replay_session_t *self,
 static bool has_profile(management_client_t *management, const char *name)
 {
     json_auto_t *reply = NULL;
-    const json_t *profile;
-    size_t i;
 
-    if (management_client_ask(management, "gateway_info", json_object(), &reply)
-        != GATEWAY_EXIT_OK)
-        return false;
-    json_array_foreach(json_object_get(reply, "profiles"), i, profile)
-    {
-        if (strcmp(member_text(profile, "name"), name) == 0)
-            return true;
-    }
-    return false;
+    return management_client_ask(management, "gateway_info", json_object(),
+                                 &reply)
+               == GATEWAY_EXIT_OK
+           && json_tree_find(json_object_get(reply, "profiles"), "name", name);
 }
 
 /* Adds the profile: that of --profile, else that of the recording. */

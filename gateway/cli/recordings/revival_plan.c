@@ -4,6 +4,7 @@
 
 #include "gateway/cli/client/management_client.h"
 #include "notebooks/comparison/replay_choice.h"
+#include "notebooks/json/member.h"
 #include "notebooks/recording/variable_names.h"
 
 #include <string.h>

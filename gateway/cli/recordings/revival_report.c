@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/recordings/replay_session.h"
+#include "notebooks/json/member.h"
 #include "notebooks/recording/variable_names.h"
 
 #include <string.h>

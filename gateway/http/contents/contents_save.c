@@ -200,8 +200,7 @@ static bool read_kind(save_t *self, jspan_t model, const char *type)
 
     content->span = jspan_member(model, "content");
     is_string = jspan_is(content->span, JSPAN_STRING);
-    if (jspan_is(content->span, JSPAN_ABSENT)
-        || jspan_is(content->span, JSPAN_NULL)) {
+    if (jspan_is_none(content->span)) {
         exchange_fail(exchange, 400, "No file content provided");
     } else if (strcmp(type, "notebook") == 0) {
         content->kind = MODEL_DECODER_NOTEBOOK;
@@ -228,7 +227,7 @@ static bool read_chunk(save_t *self, jspan_t model, const char *type)
 {
     jspan_t chunk = jspan_member(model, "chunk");
 
-    if (jspan_is(chunk, JSPAN_ABSENT) || jspan_is(chunk, JSPAN_NULL))
+    if (jspan_is_none(chunk))
         return true;
     if (strcmp(type, "file") != 0) {
         exchange_fail(self->exchange, 400,

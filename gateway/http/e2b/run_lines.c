@@ -2,8 +2,9 @@
  * run that was ended, or never began, has it in its reply alone. */
 #include "gateway/http/e2b/run_lines.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
-#include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 #include "notebooks/json/tree.h"
 
 #include <string.h>
@@ -45,7 +46,7 @@ static void write_count(const json_t *content, buffer_t *out)
 static void write_stream(const json_t *content, int64_t wall_us, buffer_t *out)
 {
     json_t *text = json_object_get(content, "text");
-    bool is_error = strcmp(text_member(content, "name"), "stderr") == 0;
+    bool is_error = strcmp(member_text(content, "name"), "stderr") == 0;
     char at[CLOCK_ISO_SIZE];
 
     if (!json_is_string(text))
@@ -152,7 +153,7 @@ void run_lines_end(run_lines_t *self, const json_t *reply, buffer_t *out)
 {
     if (self->is_over)
         return;
-    if (strcmp(text_member(reply, "status"), "ok") != 0)
+    if (strcmp(member_text(reply, "status"), "ok") != 0)
         write_error(self, reply, out);
     self->is_over = true;
     write_line(json_pack("{s:s}", "type", "end_of_execution"), out);

@@ -1,9 +1,10 @@
 /* See execution_view.h. */
 #include "gateway/http/executions/execution_view.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "gateway/http/executions/execution_outcome.h"
-#include "notebooks/formats/output_list.h"
+#include "notebooks/json/member.h"
 #include "notebooks/recording/process_transcript.h"
 
 #include <errno.h>
@@ -25,17 +26,17 @@ void execution_view_clear(execution_view_t *self)
  * ended. */
 static modelview_status_t status_of_reply(const json_t *reply)
 {
-    const char *name = text_member(reply, "ename");
+    const char *name = member_text(reply, "ename");
 
-    if (strcmp(text_member(reply, "status"), "ok") == 0)
+    if (strcmp(member_text(reply, "status"), "ok") == 0)
         return MODELVIEW_OK;
     if (strcmp(name, "KernelDied") == 0 || strcmp(name, "SessionGone") == 0)
         return MODELVIEW_LOST;
     if (strcmp(name, "TimeLimitExceeded") != 0)
         return MODELVIEW_ERROR;
     /* The second text is in journals of an earlier version. */
-    return strstr(text_member(reply, "evalue"), "variables are lost")
-                   || strstr(text_member(reply, "evalue"), "variables: lost")
+    return strstr(member_text(reply, "evalue"), "variables are lost")
+                   || strstr(member_text(reply, "evalue"), "variables: lost")
                ? MODELVIEW_LOST
                : MODELVIEW_TIMEOUT;
 }
@@ -68,7 +69,7 @@ static json_t *loss_of(const cell_outcome_t *outcome, modelview_status_t status,
         return json_incref(outcome->lost);
     if (status != MODELVIEW_LOST)
         return NULL;
-    return json_pack("{s:s}", "cause", text_member(outcome->reply, "evalue"));
+    return json_pack("{s:s}", "cause", member_text(outcome->reply, "evalue"));
 }
 
 json_t *execution_view_state(const json_t *loss)

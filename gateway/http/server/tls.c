@@ -6,6 +6,7 @@
 #include "gateway/http/server/tls.h"
 
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "gateway/config/tls_password.h"
 
 #include <openssl/err.h>
@@ -21,18 +22,11 @@ struct tls {
     STACK_OF(X509) * chain; /* owned; the certificates below the first one */
 };
 
-static void close_file(FILE **file_p)
-{
-    if (*file_p)
-        (void) fclose(*file_p);
-}
-
 static void free_context(SSL_CTX **context_p)
 {
     SSL_CTX_free(*context_p);
 }
 
-#define cleanup_file    CLEANUP(close_file)
 #define cleanup_context CLEANUP(free_context)
 
 void tls_destroy(tls_t **self_p)

@@ -41,12 +41,24 @@ static void knows_a_text_of_digits(void **state)
     assert_false(hex_is(NULL, 4));
 }
 
+static void reads_a_unit_that_is_whole(void **state)
+{
+    static const char text[] = "20acZ";
+
+    (void) state;
+    assert_int_equal(hex_unit(text, text + 4), 0x20AC);
+    assert_int_equal(hex_unit(text, text + 3), -1);
+    assert_int_equal(hex_unit(text + 1, text + 5), -1);
+    assert_int_equal(hex_unit(text, text), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_each_digit),
         cmocka_unit_test(reads_a_number_of_digits),
         cmocka_unit_test(knows_a_text_of_digits),
+        cmocka_unit_test(reads_a_unit_that_is_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

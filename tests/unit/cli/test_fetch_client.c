@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "gateway/cli/client/management_client.h"
+#include "notebooks/json/member.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "gateway/cli/client/pending_cell.h"
 
 #include "base/buffer.h"
+#include "notebooks/json/member.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

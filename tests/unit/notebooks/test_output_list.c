@@ -1,6 +1,7 @@
 /* The outputs of one cell, folded from its messages. */
 #include "notebooks/formats/output_list.h"
 
+#include "notebooks/json/member.h"
 #include "tests/lib/test.h"
 
 #include <string.h>
@@ -45,7 +46,7 @@ static char *texts_of(output_list_t *list)
         const json_t *data = json_object_get(output, "data");
         buffer_format(
             &texts, "%s%s", i ? "|" : "",
-            text_member(data ? data : output, data ? "text/plain" : "text"));
+            member_text(data ? data : output, data ? "text/plain" : "text"));
     }
     return mem_copy(texts.data, texts.size);
 }

@@ -412,6 +412,29 @@ static void replaces_invalid_utf8_when_quoting(void **state)
                                            "\xEF\xBF\xBDz\xEF\xBF\xBD\"");
 }
 
+static void knows_a_name(void **state)
+{
+    (void) state;
+    jspan_t names = checked("{\"a\":\"x\",\"b\":\"\",\"c\":\"x\\u0000\","
+                            "\"d\":1,\"e\":\"\\u0001\"}");
+    assert_true(jspan_is_name(jspan_member(names, "a")));
+    assert_false(jspan_is_name(jspan_member(names, "b")));
+    assert_false(jspan_is_name(jspan_member(names, "c")));
+    assert_false(jspan_is_name(jspan_member(names, "d")));
+    assert_true(jspan_is_name(jspan_member(names, "e")));
+    assert_false(jspan_is_name(jspan_member(names, "f")));
+}
+
+static void null_is_none(void **state)
+{
+    (void) state;
+    jspan_t object = checked("{\"null\":null,\"false\":false,\"\":\"\"}");
+    assert_true(jspan_is_none(jspan_member(object, "null")));
+    assert_true(jspan_is_none(jspan_member(object, "other")));
+    assert_false(jspan_is_none(jspan_member(object, "false")));
+    assert_false(jspan_is_none(jspan_member(object, "")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +452,8 @@ int main(void)
         cmocka_unit_test(walks_arrays_and_objects),
         cmocka_unit_test(unescapes_every_escape),
         cmocka_unit_test(a_plain_text_has_no_nul),
+        cmocka_unit_test(knows_a_name),
+        cmocka_unit_test(null_is_none),
         cmocka_unit_test(reads_integers_that_fit_only),
         cmocka_unit_test(reads_reals_that_fit),
         cmocka_unit_test(quotes_so_that_it_reads_the_same),
