@@ -1,6 +1,6 @@
 /* Jobs with packages: which run, which wait, which are refused, what a worker's
- * answer leads to, and what becomes of them when a session or the gateway ends.
- * Workers are records. */
+ * answer leads to, and what becomes of them when the gateway stops. Workers are
+ * records. */
 #include "gateway/registry/downloads/packages_jobs.h"
 
 #include "base/buffer.h"
@@ -276,65 +276,6 @@ static void a_worker_that_cannot_start(void **state)
     ANSWERED("ok PackagesFailed PackagesFailed");
 }
 
-static void the_session_ends(void **state)
-{
-    (void) state;
-    download_fakes_ask("aa1", "add", "a");
-    download_fakes_ask("bb2", "add", "b");
-    download_fakes_ask("aa1", "add", "c");
-    download_fakes_ask("aa1", "list", "");
-    deeds_forget();
-    packages_jobs_on_gone(download_fakes.jobs, "aa1");
-    ANSWERED("SessionGone SessionGone SessionGone");
-    packages_jobs_on_gone(download_fakes.jobs, "aa1");
-    ANSWERED("");
-    deeds_forget();
-    /* The worker may still change something until it has ended. */
-    download_fakes_leave(0);
-    DID("destroy a; start b");
-    download_fakes_finish(2);
-    ANSWERED("ok");
-}
-
-/* A job that was answered is left to end. */
-static void the_session_ends_after_the_answer(void **state)
-{
-    (void) state;
-    download_fakes_ask("aa1", "add", "a");
-    download_fakes_answer(0, "{\"status\":\"ok\"}");
-    ANSWERED("ok");
-    packages_jobs_on_gone(download_fakes.jobs, "aa1");
-    ANSWERED("");
-    download_fakes_leave(0);
-}
-
-/* One of them may be why its kernels end. */
-static void a_session_that_is_gone_can_only_lose_some(void **state)
-{
-    session_table_t *table = download_fakes.parts->table;
-    session_entry_t *entry = session_table_find(table, "aa1");
-
-    (void) state;
-    entry->sees_packages = false; /* no kernel does */
-    session_table_set_gone(table, entry, 0);
-    assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
-    download_fakes_ask("aa1", "remove", "a");
-    assert_true(packages_jobs_changes(download_fakes.jobs, "aa1"));
-    assert_false(packages_jobs_changes(download_fakes.jobs, "aa2"));
-    download_fakes_answer(0, "{\"status\":\"ok\",\"removed\":[{\"name\":\"a\","
-                             "\"version\":\"3\"}]}");
-    ANSWERED("ok");
-    assert_string_equal(fake_said(), "aa1 NOTE");
-    assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
-    download_fakes_leave(0);
-    download_fakes_ask("aa1", "list", "");
-    assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
-    download_fakes_finish(1);
-    ANSWERED("ok");
-    download_fakes_ask("aa1", "add", "a");
-    ANSWERED("UnknownSession");
-}
-
 static void the_gateway_stops(void **state)
 {
     (void) state;
@@ -599,9 +540,6 @@ int main(void)
         TEST(two_of_a_session_wait),
         TEST(sixteen_wait),
         TEST(a_worker_that_cannot_start),
-        TEST(the_session_ends),
-        TEST(the_session_ends_after_the_answer),
-        TEST(a_session_that_is_gone_can_only_lose_some),
         TEST(the_gateway_stops),
         TEST(what_is_refused),
         TEST(folders_that_were_removed_are_made_again),

@@ -1,0 +1,83 @@
+/* Jobs with the packages of a session that ends, or that is gone already: it
+ * can be asked for its packages and lose some. Workers are records. */
+#include "gateway/registry/downloads/packages_jobs.h"
+
+#include "tests/lib/download_fakes.h"
+#include "tests/lib/test.h"
+
+#define DID(text)      assert_string_equal(deeds_take(), text)
+#define ANSWERED(text) assert_string_equal(rig_answers(), text)
+
+static void the_session_ends(void **state)
+{
+    (void) state;
+    download_fakes_ask("aa1", "add", "a");
+    download_fakes_ask("bb2", "add", "b");
+    download_fakes_ask("aa1", "add", "c");
+    download_fakes_ask("aa1", "list", "");
+    deeds_forget();
+    packages_jobs_on_gone(download_fakes.jobs, "aa1");
+    ANSWERED("SessionGone SessionGone SessionGone");
+    packages_jobs_on_gone(download_fakes.jobs, "aa1");
+    ANSWERED("");
+    deeds_forget();
+    /* The worker may still change something until it has ended. */
+    download_fakes_leave(0);
+    DID("destroy a; start b");
+    download_fakes_finish(2);
+    ANSWERED("ok");
+}
+
+/* A job that was answered is left to end. */
+static void the_session_ends_after_the_answer(void **state)
+{
+    (void) state;
+    download_fakes_ask("aa1", "add", "a");
+    download_fakes_answer(0, "{\"status\":\"ok\"}");
+    ANSWERED("ok");
+    packages_jobs_on_gone(download_fakes.jobs, "aa1");
+    ANSWERED("");
+    download_fakes_leave(0);
+}
+
+/* One of them may be why its kernels end. */
+static void a_session_that_is_gone_can_only_lose_some(void **state)
+{
+    session_table_t *table = download_fakes.parts->table;
+    session_entry_t *entry = session_table_find(table, "aa1");
+
+    (void) state;
+    entry->sees_packages = false; /* no kernel does */
+    session_table_set_gone(table, entry, 0);
+    assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
+    download_fakes_ask("aa1", "remove", "a");
+    assert_true(packages_jobs_changes(download_fakes.jobs, "aa1"));
+    assert_false(packages_jobs_changes(download_fakes.jobs, "aa2"));
+    download_fakes_answer(0, "{\"status\":\"ok\",\"removed\":[{\"name\":\"a\","
+                             "\"version\":\"3\"}]}");
+    ANSWERED("ok");
+    assert_string_equal(fake_said(), "aa1 NOTE");
+    assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
+    download_fakes_leave(0);
+    download_fakes_ask("aa1", "list", "");
+    assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
+    download_fakes_finish(1);
+    ANSWERED("ok");
+    download_fakes_ask("aa1", "add", "a");
+    ANSWERED("UnknownSession");
+}
+
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, download_fakes_begin,                \
+                                    download_fakes_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_session_ends),
+        TEST(the_session_ends_after_the_answer),
+        TEST(a_session_that_is_gone_can_only_lose_some),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
