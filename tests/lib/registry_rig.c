@@ -21,6 +21,7 @@
 #include "gateway/registry/sessions/package_wait.h"
 #include "gateway/registry/sessions/session_factory.h"
 #include "gateway/registry/tools/tool_servers.h"
+#include "gateway/session/lifecycle/spec.h"
 #include "tests/lib/deeds.h"
 #include "tests/lib/temporary.h"
 #include "tests/lib/test.h"
@@ -74,6 +75,27 @@ void rig_create(const char *content)
 
     create_make(parts.create, json, &request);
     assert_null(request);
+}
+
+void rig_leave(const char *id, const char *reason, bool is_pooled)
+{
+    static char name[] = "python3";
+    static profile_t profile = {.name = name};
+    cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
+    fault_t fault;
+
+    snprintf(spec->id, sizeof spec->id, "%s", id);
+    spec->profile = &profile;
+    spec->name = mem_text("its name");
+    spec->state_folder = session_state_folder(rig_outside.folder, id);
+    spec->runtime_folder = mem_text("/run/x");
+    spec->workspace = mem_text("/w");
+    spec->connection_file = mem_text("/run/x/kernel.json");
+    spec->is_pooled = is_pooled;
+    snprintf(spec->end.reason, sizeof spec->end.reason, "%s", reason);
+    spec->end.detail = mem_text("the detail");
+    assert_int_equal(path_make_folders(spec->state_folder, 0700, &fault), 0);
+    assert_int_equal(session_spec_write(spec, &fault), 0);
 }
 
 uint64_t rig_count_limit(const char *name)

@@ -39,6 +39,8 @@ int rig_end(void **state);
 message_t *rig_request(const char *type, const char *content);
 /* Asks for a session by a request of that content. */
 void rig_create(const char *content);
+/* Writes the file of a session that has no actor any more. */
+void rig_leave(const char *id, const char *reason, bool is_pooled);
 /* Returns how often a limit was reached, by its name in stats.h. */
 uint64_t rig_count_limit(const char *name);
 /* Returns all answers since the last call, lent: "ok", or the name of the

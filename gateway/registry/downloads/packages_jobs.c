@@ -386,8 +386,7 @@ void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
     bool is_for_gone = is_remove(content) || is_list(content);
     /* A package may be the reason why no kernel of the session stays alive. */
     const session_entry_t *entry =
-        is_for_gone ? session_api_find_any(self->parts, content,
-                                           is_remove(content), request_p)
+        is_for_gone ? session_api_find_any(self->parts, content, request_p)
                     : session_api_find(self->parts, content, request_p);
 
     if (entry)

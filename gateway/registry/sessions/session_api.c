@@ -137,7 +137,7 @@ static bool unearth(const registry_parts_t *parts, const char *id,
 }
 
 session_entry_t *session_api_find_any(const registry_parts_t *parts,
-                                      const json_t *content, bool unearths,
+                                      const json_t *content,
                                       message_t **request_p)
 {
     const char *id = json_string_value(json_object_get(content, "id"));
@@ -147,7 +147,7 @@ session_entry_t *session_api_find_any(const registry_parts_t *parts,
 
     if (entry && entry->state == SESSION_ENTRY_GONE && !entry->create_token)
         return entry;
-    if (unearths && id && !entry && !is_ambiguous && unearth(parts, id, &entry))
+    if (id && !entry && !is_ambiguous && unearth(parts, id, &entry))
         return entry;
     return session_api_find(parts, content, request_p);
 }

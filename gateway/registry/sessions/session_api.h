@@ -13,10 +13,10 @@
  * request was answered with the reason. */
 session_entry_t *session_api_find(const registry_parts_t *parts,
                                   const json_t *content, message_t **request_p);
-/* Does that, and also returns a session that is gone. If `unearths`, one of
- * which only files are left answers with its tombstone again from then on. */
+/* Does that, and also returns a session that is gone. One of which only files
+ * are left answers with its tombstone again from then on. */
 session_entry_t *session_api_find_any(const registry_parts_t *parts,
-                                      const json_t *content, bool unearths,
+                                      const json_t *content,
                                       message_t **request_p);
 /* Take the request, and pass it to the session's actor or answer it. */
 void session_api_on_show(const registry_parts_t *parts, json_t *content,

@@ -67,6 +67,21 @@ static void a_session_that_is_gone_can_only_lose_some(void **state)
     ANSWERED("UnknownSession");
 }
 
+static void a_session_with_files_alone_lists_and_loses_some(void **state)
+{
+    (void) state;
+    rig_leave("old", "memory", false);
+    rig_leave("older", "memory", false);
+    download_fakes_ask("old", "list", "");
+    download_fakes_finish(0);
+    download_fakes_ask("older", "remove", "a");
+    download_fakes_finish(1);
+    ANSWERED("ok ok");
+    rig_leave("oldest", "memory", false);
+    download_fakes_ask("oldest", "add", "a");
+    ANSWERED("SessionGone");
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, download_fakes_begin,                \
                                     download_fakes_end)
@@ -77,6 +92,7 @@ int main(void)
         TEST(the_session_ends),
         TEST(the_session_ends_after_the_answer),
         TEST(a_session_that_is_gone_can_only_lose_some),
+        TEST(a_session_with_files_alone_lists_and_loses_some),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

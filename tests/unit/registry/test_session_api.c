@@ -3,13 +3,11 @@
 #include "gateway/registry/sessions/session_api.h"
 
 #include "base/buffer.h"
-#include "base/fd.h"
 #include "gateway/registry/api/endpoints_api.h"
 #include "gateway/registry/core/capacity.h"
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/core/stats.h"
 #include "gateway/registry/sessions/package_wait.h"
-#include "gateway/session/lifecycle/spec.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"
 
@@ -62,28 +60,6 @@ static int begin(void **state)
     fake_add(parts->table, "aa2", FAKE_TAKEN, 0);
     fake_add(parts->table, "gone", FAKE_GONE, 0);
     return 0;
-}
-
-/* The file of a session that has no actor any more. */
-static void leave(const char *id, const char *reason, bool is_pooled)
-{
-    cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
-    static char name[] = "python3";
-    static profile_t profile = {.name = name};
-    fault_t fault;
-
-    snprintf(spec->id, sizeof spec->id, "%s", id);
-    spec->profile = &profile;
-    spec->name = mem_text("its name");
-    spec->state_folder = session_state_folder(rig_outside.folder, id);
-    spec->runtime_folder = mem_text("/run/x");
-    spec->workspace = mem_text("/w");
-    spec->connection_file = mem_text("/run/x/kernel.json");
-    spec->is_pooled = is_pooled;
-    snprintf(spec->end.reason, sizeof spec->end.reason, "%s", reason);
-    spec->end.detail = mem_text("the detail");
-    assert_int_equal(path_make_folders(spec->state_folder, 0700, &fault), 0);
-    assert_int_equal(session_spec_write(spec, &fault), 0);
 }
 
 static size_t count_none(void *arg)
@@ -243,7 +219,7 @@ static void a_session_that_is_kept_answers_later(void **state)
 
 static void a_tombstone_is_read_from_its_file(void **state)
 {
-    leave("old", "memory", false);
+    rig_leave("old", "memory", false);
     ask(session_api_on_show, *state, "{\"id\":\"old\"}");
     {
         const char *text = fake_answered();
@@ -256,14 +232,14 @@ static void a_tombstone_is_read_from_its_file(void **state)
     }
     ask(session_api_on_delete, *state, "{\"id\":\"old\"}");
     ANSWERS("SessionGone");
-    leave("lost", "", false);
+    rig_leave("lost", "", false);
     ask(session_api_on_show, *state, "{\"id\":\"lost\"}");
     assert_non_null(strstr(fake_answered(), "\"reason\":\"lost\""));
 }
 
 static void no_client_had_a_member_of_the_pool(void **state)
 {
-    leave("member", "idle", true);
+    rig_leave("member", "idle", true);
     ask(session_api_on_show, *state, "{\"id\":\"member\"}");
     ANSWERS("UnknownSession");
 }
@@ -385,8 +361,7 @@ static const char *find_any(const registry_parts_t *parts, const char *content)
 {
     cleanup_message message_t *request = rig_request("request", content);
     json_auto_t *json = json_loads(content, 0, NULL);
-    const session_entry_t *entry =
-        session_api_find_any(parts, json, true, &request);
+    const session_entry_t *entry = session_api_find_any(parts, json, &request);
 
     assert_true(!entry == !request);
     return entry ? entry->id : "";
@@ -414,17 +389,14 @@ static void a_session_with_files_alone_is_found_if_there_is_room(void **state)
 {
     registry_parts_t *parts = *state;
 
-    leave("old", "memory", false);
-    {
-        json_auto_t *json = json_loads("{\"id\":\"old\"}", 0, NULL);
-        cleanup_message message_t *request = rig_request("request", "{}");
-
-        assert_null(session_api_find_any(parts, json, false, &request));
-        ANSWERS("SessionGone");
-    }
+    rig_leave("old", "memory", false);
+    rig_leave("older", "memory", false);
+    assert_string_equal(find_any(parts, "{\"id\":\"old\"}"), "old");
+    assert_true(session_entry_is_gone(session_table_find(parts->table, "old")));
+    ANSWERS("");
     capacity_destroy(&parts->capacity);
     parts->capacity = capacity_new(parts->table, 0, 0, count_none, NULL);
-    assert_string_equal(find_any(parts, "{\"id\":\"old\"}"), "");
+    assert_string_equal(find_any(parts, "{\"id\":\"older\"}"), "");
     ANSWERS("SessionGone");
 }
 
