@@ -345,6 +345,37 @@ def test_the_session_ends_during_a_job(gateway: Packaged) -> None:
     other.delete()
 
 
+def test_a_session_is_not_forgotten_during_a_job() -> None:
+    """Neither one whose tombstone expires, nor one with files alone."""
+    gateway = Packaged("--set", "sessions/gone_keep=0")
+    try:
+        gateway.start()
+        session = gateway.create()
+        add(gateway, session, "humanize")
+        runtime = gateway.runtime / "sessions" / session.id
+        session.delete()
+        wait_for(lambda: not runtime.exists(), "a session of files alone")
+        (gateway.work / "hold-lists").touch()
+        client = begin(gateway, session, "list")
+        wait_for(
+            lambda: gateway.notes()[-1]["job"]["order"] == "list", "a list"
+        )
+        done = gateway.run("packages", "remove", session.id, "humanize")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == "removed humanize 1.0\n"
+        assert client.poll() is None
+        assert runtime.exists()
+        (gateway.work / "hold-lists").unlink()
+        assert "humanize" in end(client)[1]
+        wait_for(lambda: not runtime.exists(), "its end")
+        assert "packages: removed humanize 1.0" in json.dumps(
+            session.notebook()
+        )
+        assert session.show()["state"] == "gone"
+    finally:
+        gateway.end()
+
+
 def test_a_worker_that_does_not_end_is_killed(gateway: Packaged) -> None:
     session, other = gateway.create(), gateway.create()
     client = begin(gateway, session, "add", "stubborn")

@@ -314,6 +314,7 @@ void session_table_set_forgotten(session_table_t *self, session_entry_t *entry)
 
 void session_table_revive(session_table_t *self, session_entry_t *entry)
 {
+    entry->is_expired = false;
     change(self, entry, SESSION_ENTRY_WAITING, entry->is_pooled);
 }
 

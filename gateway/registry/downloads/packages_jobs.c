@@ -54,11 +54,23 @@ static void answer_client(const packages_jobs_t *self, download_job_t *job,
     download_asker_answer(job->asker, reply);
 }
 
+/* Has a session that jobs have kept report again that it can be removed, which
+ * it does after all that was said to it. */
+static void let_go(const packages_jobs_t *self, const char *session)
+{
+    const session_entry_t *entry =
+        session_table_find(self->parts->table, session);
+
+    if (entry && entry->is_expired)
+        mailbox_line_send(entry->line, session_command_new(SESSION_FORGET, 0));
+}
+
 /* Answers a job. Only a client hears what the kernel has imported already: code
  * in a cell sees that itself. */
 static void answer(const packages_jobs_t *self, download_job_t *job,
                    json_t *reply)
 {
+    let_go(self, job->session);
     if (download_asker_is_code(job->asker)
         || strcmp(download_job_text(reply, "status"), "ok") != 0)
         download_asker_answer(job->asker, reply);
@@ -129,14 +141,28 @@ void packages_jobs_destroy(packages_jobs_t **self_p)
     *self_p = NULL;
 }
 
-bool packages_jobs_changes(const packages_jobs_t *self, const char *session)
+static bool has_job(const download_lane_t *lane, const char *session)
 {
-    const download_job_t *job = download_lane_first(self->writes);
+    const download_job_t *job = download_lane_first(lane);
 
     /* Skips those that were answered: they have changed what they will. */
     while (job && (!job->asker || strcmp(job->session, session) != 0))
         job = job->next;
     return job;
+}
+
+bool packages_jobs_changes(const packages_jobs_t *self, const char *session)
+{
+    return has_job(self->writes, session);
+}
+
+bool packages_jobs_keep(const packages_jobs_t *self, session_entry_t *entry)
+{
+    bool keeps =
+        has_job(self->writes, entry->id) || has_job(self->lists, entry->id);
+
+    entry->is_expired = keeps;
+    return keeps;
 }
 
 void packages_jobs_on_gone(packages_jobs_t *self, const char *session)

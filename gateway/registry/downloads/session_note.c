@@ -23,9 +23,7 @@ void session_note_add(const registry_parts_t *parts, const session_note_t *note)
                                       note->is_revival));
     packed = json_dumps(record, JSON_COMPACT);
 
-    if (entry
-        && (entry->state < SESSION_ENTRY_DRAINED
-            || entry->state == SESSION_ENTRY_GONE))
+    if (entry && entry->state != SESSION_ENTRY_DRAINED)
         mailbox_line_send(entry->line,
                           session_command_new_text(SESSION_NOTE, 0, packed));
 }

@@ -218,12 +218,14 @@ static void on_broken(const registry_parts_t *parts, session_entry_t *entry,
 }
 
 /* Removes a session, unless it is being revived: then it reported its removal
- * before it heard of that. */
+ * before it heard of that. One whose packages are read or changed reports it
+ * again after that. */
 static void on_removed(const registry_parts_t *parts, session_entry_t *entry,
                        session_report_t *event)
 {
     (void) event;
-    if (entry->create_token)
+    if (entry->create_token
+        || packages_jobs_keep(parts->downloads.packages, entry))
         return;
     count_gone(parts, entry);
     remove_entry(parts, entry);

@@ -145,7 +145,7 @@ session_entry_t *session_api_find_any(const registry_parts_t *parts,
     session_entry_t *entry =
         id ? session_table_find_prefix(parts->table, id, &is_ambiguous) : NULL;
 
-    if (entry && entry->state == SESSION_ENTRY_GONE && !entry->create_token)
+    if (entry && session_entry_is_gone(entry) && !entry->create_token)
         return entry;
     if (id && !entry && !is_ambiguous && unearth(parts, id, &entry))
         return entry;
