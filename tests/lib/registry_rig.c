@@ -412,6 +412,18 @@ static size_t count_others(void *arg)
     return create_waiting(parts.create) + package_wait_size(parts.package_wait);
 }
 
+static void catch_up(void *arg)
+{
+    const registry_parts_t *self = arg;
+    const char *id = take_ptr(rig_outside.unread_end);
+
+    if (id)
+        session_table_set_gone(self->table, session_table_find(self->table, id),
+                               rig_outside.now_ms);
+}
+
+static const registry_ops_t ops = {.catch_up = catch_up};
+
 int rig_begin(void **state)
 {
     fake_begin(NULL);
@@ -429,6 +441,8 @@ int rig_begin(void **state)
     deeds_forget();
     made = 0;
     parts = (registry_parts_t){.options = &fake_options,
+                               .ops = &ops,
+                               .arg = &parts,
                                .journal_key = (const uint8_t *) "0123456789abcd"
                                                                 "ef0123456789ab"
                                                                 "cdef"};

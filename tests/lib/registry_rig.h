@@ -21,6 +21,8 @@ typedef struct {
     const char *lacks_packages; /* why there are none; or NULL */
     bool is_files_busy;         /* too many requests about files wait */
     size_t sessions;            /* that fit by descriptors */
+    const char *unread_end;     /* the session that has reported its end, which
+                                   the registry has not read; or NULL */
     const char *folder;         /* the state folder */
     void *news;              /* the files' next news, a files_news_t; or NULL */
     zloop_timer_fn *handler; /* of the timer that was started last ... */

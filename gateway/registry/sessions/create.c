@@ -286,6 +286,22 @@ static void make(create_t *self, json_t *content, message_t **request_p,
         fork_one(self, content, request_p, asked_us);
 }
 
+/* Returns how many sessions are alive or wait for their start. */
+static size_t count_sessions(const create_t *self)
+{
+    return session_table_alive(self->parts->table)
+           + create_queue_sessions(self->queue);
+}
+
+/* Returns true if there is no room for a session more. */
+static bool lacks_room(const create_t *self)
+{
+    const registry_parts_t *parts = self->parts;
+
+    return count_sessions(self) >= parts->options->capacity.sessions_max
+           || !capacity_is_left(parts->capacity);
+}
+
 /* Refuses the request, and returns true, if no session can be had now. One that
  * replaces an older session takes the place of that. */
 static bool refuse_now(create_t *self, const profile_t *profile,
@@ -293,8 +309,7 @@ static bool refuse_now(create_t *self, const profile_t *profile,
                        message_t **request_p)
 {
     const registry_parts_t *parts = self->parts;
-    size_t sessions =
-        session_table_alive(parts->table) + create_queue_sessions(self->queue);
+    size_t sessions = count_sessions(self);
     json_t *refusal = profile ? package_wait_refusal(parts, profile) : NULL;
 
     if (session_table_is_closing(parts->table)) {
@@ -357,10 +372,15 @@ void create_again(create_t *self, json_t *content, message_t **request_p)
 
 void create_make(create_t *self, json_t *content, message_t **request_p)
 {
+    const registry_parts_t *parts = self->parts;
     const profile_t *profile = find_profile(self, content);
 
+    /* The client may know of an end that is not read yet. Here alone: a report
+     * that is taken may make another session (create_again). */
+    if (lacks_room(self))
+        parts->ops->catch_up(parts->arg);
     if (profile)
-        pool_count_arrival(self->parts->pool, profile, clock_monotonic_ms());
+        pool_count_arrival(parts->pool, profile, clock_monotonic_ms());
     create_again(self, content, request_p);
 }
 

@@ -292,19 +292,30 @@ void session_api_on_note(const registry_parts_t *parts, json_t *content,
              session_command_new_text(SESSION_NOTE, 0, packed));
 }
 
-/* Refuses a revival, and returns true, if as many sessions are alive as are
- * permitted. */
+/* Returns true if as many sessions are alive as are permitted. */
+static bool has_all(const registry_parts_t *parts)
+{
+    return session_table_alive(parts->table)
+           >= parts->options->capacity.sessions_max;
+}
+
+/* Returns true if no session can be revived; one without an actor needs
+ * descriptors. */
+static bool is_full(const registry_parts_t *parts, bool needs_actor)
+{
+    return has_all(parts)
+           || (needs_actor && !capacity_is_left(parts->capacity));
+}
+
+/* Refuses a revival, and returns true, if there is no room for it. */
 static bool refuse_if_full(const registry_parts_t *parts, bool needs_actor,
                            message_t **request_p)
 {
-    bool has_all = session_table_alive(parts->table)
-                   >= parts->options->capacity.sessions_max;
-
-    if (!has_all && (!needs_actor || capacity_is_left(parts->capacity)))
+    if (!is_full(parts, needs_actor))
         return false;
     stats_limit(parts->stats, STATS_SESSIONS);
     refuse(parts, request_p, "TooManySessions", GATEWAY_EXIT_FAILED,
-           has_all
+           has_all(parts)
                ? "as many sessions are alive as sessions/sessions_max permits; "
                  "delete one or try again later"
                : "no descriptors are left for another session; raise "
@@ -319,15 +330,16 @@ static bool has_kernel(const session_entry_t *entry)
 }
 
 /* Returns the session as session_table_find_prefix does. A client may know of
- * its end, by a message of the session itself, before the registry does: what
- * seems to be alive is looked up again after all reports. */
+ * an end, by a message of the session itself, before the registry does: what
+ * seems to be alive, or to have no room, is looked up again after all reports.
+ */
 static session_entry_t *find_ended(const registry_parts_t *parts,
                                    const char *id, bool *ret_is_ambiguous)
 {
     session_entry_t *entry =
         session_table_find_prefix(parts->table, id, ret_is_ambiguous);
 
-    if (!entry || !has_kernel(entry))
+    if (!(entry && has_kernel(entry)) && !is_full(parts, !entry))
         return entry;
     parts->ops->catch_up(parts->arg);
     return session_table_find_prefix(parts->table, id, ret_is_ambiguous);

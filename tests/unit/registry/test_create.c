@@ -262,6 +262,40 @@ static void no_more_sessions_than_permitted(void **state)
     assert_int_equal(rig_count_limit(STATS_SESSIONS), 1);
 }
 
+/* A client that has seen its end knows that there is room. */
+static void an_end_that_is_not_read_yet_makes_room(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    fake_options.capacity.sessions_max = 2;
+    fake_add(parts->table, "aa1", FAKE_TAKEN, 0);
+    rig_outside.unread_end = "aa1";
+    ask();
+    DID("start s1 for uid=7; launch s1");
+    assert_non_null(rig_outside.unread_end);
+    ask();
+    DID("start s2 for uid=7; launch s2");
+    assert_null(rig_outside.unread_end);
+    ANSWERS("");
+    ask();
+    ANSWERS("TooManySessions");
+}
+
+/* Reports are not taken among themselves: they may make sessions. */
+static void a_report_that_makes_a_session_takes_no_others(void **state)
+{
+    const registry_parts_t *parts = *state;
+    message_t *request = rig_request("session_create_request", "{}");
+    json_auto_t *content = json_object();
+
+    fake_options.capacity.sessions_max = 1;
+    fake_add(parts->table, "aa1", FAKE_TAKEN, 0);
+    rig_outside.unread_end = "aa1";
+    create_again(parts->create, content, &request);
+    ANSWERS("TooManySessions");
+    assert_non_null(rig_outside.unread_end);
+}
+
 static void waiting_creations_count_as_sessions(void **state)
 {
     const registry_parts_t *parts = *state;
@@ -279,8 +313,11 @@ static void no_more_sessions_than_descriptors_permit(void **state)
 
     capacity_destroy(&parts->capacity);
     parts->capacity = capacity_new(parts->table, 0, 0, count_none, NULL);
+    fake_add(parts->table, "aa1", FAKE_TAKEN, 0);
+    rig_outside.unread_end = "aa1";
     ask();
     ANSWERS("TooManySessions");
+    assert_null(rig_outside.unread_end); /* it might have left its own */
     assert_int_equal(rig_count_limit(STATS_SESSIONS), 1);
     /* A member has its descriptors. */
     add_member(parts, "p1");
@@ -381,6 +418,8 @@ int main(void)
         TEST(no_creation_overtakes_a_waiting_one),
         TEST(a_member_is_handed_out_while_others_start),
         TEST(no_more_sessions_than_permitted),
+        TEST(an_end_that_is_not_read_yet_makes_room),
+        TEST(a_report_that_makes_a_session_takes_no_others),
         TEST(waiting_creations_count_as_sessions),
         TEST(no_more_sessions_than_descriptors_permit),
         TEST(the_pool_gets_its_members),

@@ -31,31 +31,13 @@ static void ask(handler_fn *handler, const registry_parts_t *parts,
     message_destroy(&request); /* where it was not taken */
 }
 
-static const char *unread_end; /* the session that has reported its end, which
-                                  the registry has not read; or NULL */
-
-static void catch_up(void *arg)
-{
-    const registry_parts_t *parts = arg;
-    const char *id = take_ptr(unread_end);
-
-    if (id)
-        session_table_set_gone(parts->table,
-                               session_table_find(parts->table, id), 0);
-}
-
-static const registry_ops_t ops = {.catch_up = catch_up};
-
 static int begin(void **state)
 {
-    registry_parts_t *parts;
+    const registry_parts_t *parts;
 
     if (rig_begin(state) < 0)
         return -1;
     parts = *state;
-    parts->ops = &ops;
-    parts->arg = parts;
-    unread_end = NULL;
     fake_add(parts->table, "aa1", FAKE_TAKEN, 0);
     fake_add(parts->table, "aa2", FAKE_TAKEN, 0);
     fake_add(parts->table, "gone", FAKE_GONE, 0);
@@ -313,12 +295,39 @@ static void a_session_that_has_just_ended_is_revived(void **state)
 {
     const registry_parts_t *parts = *state;
 
-    unread_end = "aa1";
+    rig_outside.unread_end = "aa1";
     fake_options.capacity.sessions_max = 2;
     ask(session_api_on_revive, parts, "{\"id\":\"aa1\"}");
     ANSWERS("");
-    assert_null(unread_end);
+    assert_null(rig_outside.unread_end);
     assert_string_equal(sent("aa1 REVIVE"), "");
+}
+
+/* A client that has seen its end knows that there is room. */
+static void the_end_of_another_session_makes_room_for_a_revival(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    rig_outside.unread_end = "aa1";
+    fake_options.capacity.sessions_max = 2;
+    ask(session_api_on_revive, parts, "{\"id\":\"gone\"}");
+    ANSWERS("");
+    assert_string_equal(sent("gone REVIVE"), "");
+    /* There is room, so no report is taken. */
+    rig_outside.unread_end = "aa2";
+    fake_options.capacity.sessions_max = 3;
+    rig_leave("old", "memory", false);
+    ask(session_api_on_revive, parts, "{\"id\":\"old\"}");
+    ANSWERS("");
+    assert_non_null(rig_outside.unread_end);
+    /* One of which only files are left. */
+    rig_leave("older", "memory", false);
+    ask(session_api_on_revive, parts, "{\"id\":\"older\"}");
+    ANSWERS("");
+    assert_null(rig_outside.unread_end);
+    rig_leave("oldest", "memory", false);
+    ask(session_api_on_revive, parts, "{\"id\":\"oldest\"}");
+    ANSWERS("TooManySessions");
 }
 
 static void a_revival_has_its_conditions(void **state)
@@ -453,6 +462,7 @@ int main(void)
         TEST(a_report_is_an_object_with_a_bound),
         TEST(a_session_that_is_gone_is_revived),
         TEST(a_session_that_has_just_ended_is_revived),
+        TEST(the_end_of_another_session_makes_room_for_a_revival),
         TEST(a_revival_has_its_conditions),
         TEST(a_revival_needs_room),
         TEST(a_session_that_is_gone_is_found),
