@@ -2,8 +2,8 @@
 # Fails when a C file of the session or the registry has no row in
 # tests/mutants/measured.tsv, when a file of the table is gone, or when its tests
 # notice less than four of five changes: check-mutants.sh [SOURCES]. Only the
-# table is read; `./dev mutants --record FILE` measures and writes a row. A file
-# with nothing to change has a row, too: of 0 changes its tests notice 0.
+# table is read; `./dev mutants --record FILE` measures and writes a row. A row
+# of 0 changes has a fifth field: the reason why there is no change to notice.
 set -eu
 cd "${1:-${srcdir:-.}}"
 table=tests/mutants/measured.tsv
@@ -37,7 +37,7 @@ FILENAME != table {
     required[++count] = $0
     next
 }
-NF != 4 || $3 !~ /^[0-9]+$/ || $4 !~ /^[0-9]+$/ {
+NF < 4 || NF > 5 || $3 !~ /^[0-9]+$/ || $4 !~ /^[0-9]+$/ {
     complain("a row is: file, tests, changes tried, changes noticed")
     next
 }
@@ -47,6 +47,11 @@ $1 <= last { complain($1 " is not sorted, or is there twice") }
     complain("there is no " $1 " any more: remove its row, or rename it")
 }
 { find_tests() }
+$3 == 0 && $5 !~ /[[:alpha:]]/ {
+    complain("no change of " $1 " was tried, and no reason is given: " \
+        "./dev mutants --record " $1)
+}
+$3 > 0 && NF == 5 { complain("a reason belongs to a row of 0 changes alone") }
 $4 > $3 { complain("more changes of " $1 " were noticed than tried") }
 $4 * 5 < $3 * 4 {
     complain("of " $3 " changes of " $1 " tests notice " $4 ", which is " \

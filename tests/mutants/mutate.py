@@ -79,6 +79,18 @@ def measure(file: Path, copy: Copy) -> dict[str, int]:
     return counts
 
 
+def row_of(file: Path, tests: list[str], counts: dict[str, int]) -> Row:
+    """Return the row of what was counted, with a reason if that is nothing."""
+    tried = counts["noticed"] + counts["missed"]
+    reason = ""
+    if tried == 0 and counts["known"]:
+        name = list_of(file).name
+        reason = f"{counts['known']} changes, all without meaning: {name}"
+    elif tried == 0:
+        reason = "it has nothing to turn around"
+    return Row(str(file), " ".join(tests), tried, counts["noticed"], reason)
+
+
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./dev mutants", description=__doc__.split("\n\n")[0]
@@ -136,8 +148,7 @@ def run(options: argparse.Namespace, folder: Path) -> int:
         f"that no compiler takes, {counts['missed']} missed"
     )
     if options.record:
-        tried = counts["noticed"] + counts["missed"]
-        record(Row(str(file), " ".join(tests), tried, counts["noticed"]))
+        record(row_of(file, tests, counts))
     return 1 if counts["missed"] else 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from measured import Row, read_table, record
+from mutate import known, list_of, mutants_of, row_of
 from trial import ROOT
 
 CHECK = ROOT / "build-aux" / "check-mutants.sh"
@@ -24,11 +25,48 @@ def test_a_file_has_one_row_in_its_place(tmp_path: Path) -> None:
     assert table.read_text().startswith(
         "base/a.c\tbase/test_a base/test_b\t10\t8\n"
     )
+    nothing = GOOD._replace(tried=0, noticed=0, reason="there is no change")
+    record(nothing, table)
+    assert read_table(table) == [nothing, other]
+    assert table.read_text().startswith(
+        "base/a.c\tbase/test_a base/test_b\t0\t0\tthere is no change\n"
+    )
+
+
+NOTHING = {"noticed": 0, "known": 0, "missed": 0, "no program": 0}
+
+
+@pytest.mark.parametrize(
+    ("counts", "reason"),
+    [
+        ({"noticed": 1, "known": 1}, ""),
+        ({"missed": 1}, ""),
+        ({"known": 2}, "2 changes, all without meaning: a.txt"),
+        ({"no program": 1}, "it has nothing to turn around"),
+        ({}, "it has nothing to turn around"),
+    ],
+)
+def test_a_row_of_no_change_has_its_reason(
+    counts: dict[str, int], reason: str
+) -> None:
+    row = row_of(Path("base/a.c"), ["base/test_a"], {**NOTHING, **counts})
+    assert row.reason == reason
+
+
+NO_CHANGES = [row for row in read_table() if row.tried == 0]
+
+
+@pytest.mark.parametrize("row", NO_CHANGES, ids=lambda row: row.file)
+def test_a_file_of_0_changes_has_none_but_known_ones(row: Row) -> None:
+    """A row that was written by hand is no measurement."""
+    file = ROOT / row.file
+    names = {mutant.name for mutant in mutants_of(file)(file.read_text())}
+    assert names <= set(known(list_of(file)))
 
 
 # Files of the folders whose files all need a row, and the rows.
 FOLDERS = ("gateway/registry/core/r.c", "gateway/session/core/s.c")
-ROWS = tuple(f"{name}\tbase/test_a\t0\t0" for name in FOLDERS)
+ROWS = tuple(f"{name}\tbase/test_a\t4\t4" for name in FOLDERS)
 
 
 def complaints(tree: Path, *rows: str, also: tuple[str, ...] = ROWS) -> str:
@@ -50,6 +88,10 @@ def test_four_of_five_are_enough(tmp_path: Path) -> None:
     assert complaints(tmp_path, *rows) == ""
 
 
+def test_no_change_with_its_reason_is_enough(tmp_path: Path) -> None:
+    assert complaints(tmp_path, "base/a.c\tbase/test_a\t0\t0\tno if") == ""
+
+
 @pytest.mark.parametrize(
     ("row", "complaint"),
     [
@@ -62,6 +104,10 @@ def test_four_of_five_are_enough(tmp_path: Path) -> None:
         ("base/a.c\t\t10\t8", "no test is named"),
         ("base/a.c\tbase/test_a\t10", "a row is: file, tests"),
         ("base/a.c\tbase/test_a\tten\t8", "a row is: file, tests"),
+        ("base/a.c\tbase/test_a\t0\t0", "no change of base/a.c was tried"),
+        ("base/a.c\tbase/test_a\t0\t0\t", "no change of base/a.c was tried"),
+        ("base/a.c\tbase/test_a\t4\t4\twhy", "a reason belongs to a row"),
+        ("base/a.c\tbase/test_a\t0\t0\twhy\twhy", "a row is: file, tests"),
     ],
 )
 def test_a_row_that_is_wrong_is_named(
