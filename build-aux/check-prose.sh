@@ -2,9 +2,10 @@
 # Fails when a document, a manual page or a comment breaks a rule of prose that a
 # machine can see (HACKING.md, Prose): comments of C, Python, JavaScript, shell,
 # the makefiles and the configuration file, the sentences of the OpenAPI document,
-# and the words of the product's sentences for users. `check-prose.sh . FILE...`
-# checks only those files. Comments of the folders in STRICT may begin with no
-# word of OPENERS, not only those of functions, and their sentences are shorter.
+# of the tools' descriptions and of .def tables, and the words of the product's
+# sentences for users. `check-prose.sh . FILE...` checks only those files. Comments
+# of the folders in STRICT may begin with no word of OPENERS, not only those of
+# functions, and their sentences are shorter.
 set -eu
 cd "${1:-${srcdir:-.}}"
 [ $# -eq 0 ] || shift
@@ -22,9 +23,19 @@ function find_banned(text) {
         text = substr(text, RSTART + RLENGTH - 1)
     }
 }
-# A string of the product with some words is read by users.
-function message(text) {
-    if (is_strict && text ~ /[a-z] [a-z]+ [a-z]/) find_banned(text)
+# A string of the product with some words is read by users. Pieces are one
+# string, also on several lines, up to one that ends its line; `rest` comes after
+# the piece. Strings of a .def table are the reasons of its rows.
+function message(text, rest) {
+    if (pieces == "") pieces_at = FNR
+    pieces = pieces text
+    if (text ~ /\\n$/ || rest !~ /^[ \t]*(\\|"|\047|[rbf]"|$)/) end_message()
+}
+function end_message() {
+    start = pieces_at
+    if (is_strict && FILENAME ~ /[.]def$/) look(pieces, 0)
+    else if (is_strict && pieces ~ /[a-z] [a-z]+ [a-z]/) find_banned(pieces)
+    pieces = ""
 }
 function look(text, is_function,    rest, at, depth, place, letter) {
     gsub(/[a-z.]+\([1-8]\)/, "X", text)
@@ -108,6 +119,7 @@ function manual(line) {
     if (line ~ /[.!?:]$/) flush()
 }
 function c_source(line,    text) {
+    if (pieces != "" && line !~ /^[ \t]*("|$)/) end_message()
     if (after_comment) {
         if (line ~ /^ *$/) return
         look(comment, is_top && line ~ /^[a-z].*\(/ && line !~ /^(typedef|struct|enum|static const)/)
@@ -120,8 +132,9 @@ function c_source(line,    text) {
                 match(line, /\047\\?"\047|"([^"\\]|\\.)*"?/)
                 text = substr(line, RSTART + 1, RLENGTH - 2)
                 line = substr(line, RSTART + RLENGTH)
-                start = FNR; message(text)
+                message(text, line)
             }
+            if (pieces != "" && line !~ /^[ \t\\]*$/) end_message()
             if (!RLENGTH || !match(line, /\/\*/)) return
             is_top = RSTART == 1; start = FNR; in_comment = 1
             line = substr(line, RSTART + 2)
@@ -156,19 +169,25 @@ function javascript(line,    is_end) {
     else add(line)
     if (is_end) { flush(); is_block = 0 }
 }
-# The sentences of an OpenAPI document.
+# The sentences of an OpenAPI document, and of the descriptions of tools. One may
+# begin on the line after its name.
 function openapi(line,    text) {
+    if (line ~ /^[ \t]*$/) return
+    line = before line; before = ""
     start = FNR
-    while (match(line, /"(summary|description)": *"([^"\\]|\\.)*"/)) {
+    if (match(line, /"(summary|description)"[ \t]*:?[ \t]*$/))
+        before = substr(line, RSTART)
+    while (match(line, /"(summary|description)"[ \t]*:[ \t]*"([^"\\]|\\.)*"/)) {
         text = substr(line, RSTART, RLENGTH - 1)
         line = substr(line, RSTART + RLENGTH)
-        sub(/^"[a-z]+": *"/, "", text)
+        sub(/^"[a-z]+"[ \t]*:[ \t]*"/, "", text)
         gsub(/\\"/, "\047", text)
         look(plain(text), 0)
     }
 }
 # Comments line by line; docstrings are functions\047 comments.
 function python(line,    rest, text) {
+    if (pieces != "" && line !~ /^ *[rbf]*["\047]/) end_message()
     if (is_raw) { is_raw = line !~ /"""/; return }
     if (in_string) {
         in_string = !match(line, /"""/)
@@ -200,8 +219,9 @@ function python(line,    rest, text) {
         }
         text = substr(rest, RSTART + 1, RLENGTH - 2)
         rest = substr(rest, RSTART + RLENGTH)
-        start = FNR; message(text)
+        message(text, rest)
     }
+    if (pieces != "" && line !~ /^ *$/ && rest !~ /^ *$/) end_message()
     if (line !~ /^ *$/) before = line
     if (line !~ /^ *$/) was_def = line ~ /^ *(async )?def / || (was_def && line !~ /^ *[a-z]+ = /)
 }
@@ -221,7 +241,7 @@ BEGIN {
 }
 FNR == 1 { is_strict = FILENAME ~ STRICT; is_code = is_written = is_block = was_blank = 0; unit = comment = ""
            in_comment = after_comment = in_string = is_raw = was_def = 0
-           before = ""
+           before = pieces = ""
            start = 1 }
 FILENAME ~ /\.md$/ { is_markdown = 1; markdown($0) }
 FILENAME ~ /\.[1-8]$/ { manual($0) }
@@ -229,8 +249,8 @@ FILENAME ~ /\.([ch]|def)$/ { c_source($0) }
 FILENAME ~ /\.py$/ { python($0) }
 FILENAME ~ /\.(am|cfg|sh|bash|fish)$|^(dev|etc\/_hearth)$/ { hashed($0) }
 FILENAME ~ /\.js$/ { javascript($0) }
-FILENAME ~ /\/openapi\/[^\/]*\.json$/ { openapi($0) }
-END { FILENAME = ARGV[1]; flush() }
+FILENAME ~ /\/(openapi|tools)\/[^\/]*\.json$/ { openapi($0) }
+END { FILENAME = ARGV[1]; if (pieces != "") end_message(); flush() }
 ' "$1" /dev/null
 }
 
@@ -239,7 +259,7 @@ END { FILENAME = ARGV[1]; flush() }
     find ./*.md ./Makefile.am dev docs man etc build-aux base protocol workspace \
         sandbox notebooks kernels gateway -type f \( -name '*.md' \
         -o -name '*.[1-8]' -o -name '*.[ch]' -o -name '*.def' \
-        -o -path '*/openapi/*.json' -o -name '*.py' -o -name '*.am' \
+        -o -path '*/openapi/*.json' -o -path '*/tools/*.json' -o -name '*.py' -o -name '*.am' \
         -o -name '*.cfg' -o -name '*.js' -o -name '*sh' -o -name dev \
         -o -name _hearth \) ! -name ltmain.sh ! -name tap-driver.sh
     find tests clients -name node_modules -prune -o -name '*.[ch]' -print \

@@ -99,12 +99,45 @@ def test_sentences_for_users_are_read(tmp_path, name, text):
     assert complaints(tmp_path, name, text) == f'{name}:{line}: "is none"\n'
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("base/a.c", '\nf("a path that is "\n  "none of x", 1);\n'),
+        ("base/a.c", '\nf(\n"a path that is " "none of x", "a");\n'),
+        ("base/a.h", '\n#define A "a path that is " \\\n  "none of x"\n'),
+        ("base/a.c", '\nf("a path that is "\n\n  "none of x" /* It. */);\n'),
+        ("kernels/a.py", '\nf("a path that is "\n  f"none of x", 1)\n'),
+        ("kernels/a.py", "\nf(\n'a path that is ' 'none of x')\n"),
+        ("kernels/a.py", 'f("x")\nf("a path that is "\n  "none of x")'),
+    ],
+)
+def test_pieces_of_a_sentence_are_one(tmp_path, name, text):
+    found = complaints(tmp_path, name, text)
+    assert found.endswith(': "is none"\n')
+    assert found.count("\n") == 1
+
+
 def test_tables_of_c_are_read(tmp_path):
     text = 'ROW(a, "b")\n/* Whose it is. */\nROW(b, "it tells us of c")\n'
     found = complaints(tmp_path, "sandbox/a.def", text).splitlines()
     assert len(found) == 2
     assert found[0].startswith('sandbox/a.def:2: a comment begins with "Whose ')
     assert found[1] == 'sandbox/a.def:3: "tells"'
+
+
+@pytest.mark.parametrize(
+    ("reason", "what"),
+    [
+        ('"who waits"', '"who" without a noun'),
+        ('"that of "\n    "the path; who waits"', 'who" without a noun'),
+        ('"' + "words " * 20 + '"\n  "' + "words " * 6 + '"', "of 26 words"),
+    ],
+)
+def test_a_reason_may_begin_on_the_line_after_its_name(tmp_path, reason, what):
+    text = f"ROW(a, 1,\n    {reason})\n"
+    found = complaints(tmp_path, "sandbox/a.def", text)
+    assert found.startswith("sandbox/a.def:2: ")
+    assert what in found
 
 
 def test_the_openapi_document_is_read(tmp_path):
@@ -118,6 +151,23 @@ def test_the_openapi_document_is_read(tmp_path):
     assert found[1].startswith(f'{name}:2: a comment begins with "Of "')
     assert len(found) == 2
     assert complaints(tmp_path, "gateway/b.json", text) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{{"summary":\n  "{}"}}\n',
+        '{{"a": {{"description":\n\n"{}"}}\n',
+        '{{"a": "b", "description"\n : "{}", "c":\n"d"}}\n',
+        '{{"description" : "{}"}}\n',
+        '{{"required": ["description"\n], "description":\n "{}"}}\n',
+    ],
+)
+@pytest.mark.parametrize("folder", ["api/openapi", "mcp/tools"])
+def test_a_description_may_begin_on_the_next_line(tmp_path, text, folder):
+    text = text.format("The path is none")
+    name = f"gateway/http/{folder}/a.json"
+    assert complaints(tmp_path, name, text).endswith(': "is none"\n')
 
 
 def test_the_last_paragraph_is_read(tmp_path):
@@ -137,6 +187,12 @@ def test_the_last_paragraph_is_read(tmp_path):
         ("base/a.md", "If there is none, it is made.\n"),
         ("base/a.c", 'char *f = "/* so many */";\n'),
         ("base/a.c", 'char *f = "nobody";\n'),
+        ("base/a.c", 'f("a path that is ", "none of x");\n'),
+        ("base/a.c", 'f("a path that is\\n"\n  "none of x");\n'),
+        ("base/a.c", 'f("a path that is "\n  "%d" A "\\n" "none of x");\n'),
+        ("base/a.c", 'f("a path that is "\n  , b, "none of x");\n'),
+        ("kernels/a.py", 'f("a path that is",\n  "none of x")\n'),
+        ("kernels/a.py", 'f("a path that is"\n)\n"none of x of y"\n'),
         ("tests/a.c", 'f("the path is none of x");\n'),
         ("a.js", 'f("a path that is none"); // It waits.\n'),
         ("a.js", "/**\n * @param {x} nobody\n */\n"),
