@@ -7,16 +7,17 @@ set -eu
 sources=${1:-${srcdir:-.}}
 build=${2:-.}
 
-# "SOURCE OBJECT" of each file of the product. A folder that was built before
+# "SOURCE OBJECT" of each file of the product, of libraries and of programs: only
+# hearth-init leaves no object, which is one file. A folder that was built before
 # has objects of sources that are gone, and several of one: the newest counts.
 objects() {
-    (cd "$build" && find . -name '*.o' \( -path '*/.libs/*' -o \
-        -name main.o \) -not -path './tests/*' -printf '%T@ %P\n') |
+    (cd "$build" && find . -name '*.o' -not -path './tests/*' \
+        -printf '%T@ %P\n') |
         sort -n | awk -v sources="$sources" -v build="$build" '
         {
             source = $2
             sub(/[.]libs\//, "", source)
-            sub(/[^\/]*_la-/, "", source)
+            sub(/[^\/]*-/, "", source) # the name of its library or program
             sub(/[.]o$/, ".c", source)
             newest[source] = $2
         }

@@ -33,11 +33,11 @@ liblow_la_SOURCES = \\
 def check(tmp_path):
     """Compiles files into a tree, and runs the check over it."""
 
-    def run(files):
+    def run(files, objects=".libs/"):
         for name, text in files.items():
             source = tmp_path / name
-            target = tmp_path / "build" / name
-            target = target.parent / ".libs" / target.with_suffix(".o").name
+            folder = tmp_path / "build" / source.parent.relative_to(tmp_path)
+            target = folder / f"{objects}{source.stem}.o"
             source.parent.mkdir(parents=True, exist_ok=True)
             target.parent.mkdir(parents=True, exist_ok=True)
             source.write_text(text)
@@ -97,6 +97,18 @@ def test_lists_of_one_folder_are_apart(check, tmp_path):
     high = MAKEMODULE.format("none", "one").replace("low_la", "high_la")
     makemodule.write_text(MAKEMODULE.format("two", "none") + high)
     assert check(LINE).stdout == PASSED
+
+
+@pytest.mark.parametrize("objects", ["", "low_program-"])
+def test_files_of_a_program_count(check, tmp_path, objects):
+    """Their objects are not in .libs."""
+    assert "\n3 files are in a loop\n" in check(LOOP, objects).stdout
+    (tmp_path / "low" / "Makemodule.am").write_text(
+        MAKEMODULE.format("two", "one").replace("liblow_la", "%C%_low_program")
+    )
+    result = check(LINE, objects)
+    assert result.returncode == 1
+    assert "low/two.c is before low/one.c" in result.stdout
 
 
 def test_a_table_of_functions_counts(check):
