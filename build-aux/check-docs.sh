@@ -1,7 +1,8 @@
 #!/bin/sh
 # Fails when a manual page is badly formed or shows quotes within quotes (a
 # macro after a quoted word is quoted, too). Fails when a document or a comment
-# names a file of the tree that does not exist, or when a link leads nowhere.
+# names a file of the tree that does not exist, when a link leads nowhere, or when
+# a line of a document's prose has more than 100 columns.
 set -eu
 cd "${1:-${srcdir:-.}}"
 bad=0
@@ -22,6 +23,7 @@ fi
 folders='base|protocol|sandbox|notebooks|workspace|kernels|gateway'
 folders="$folders|tests|docs|etc|man|build-aux|clients|examples"
 for document in *.md docs/*.md docs/*/*.md examples/*.md; do
+    [ -e "$document" ] || continue
     grep -oE "\`($folders)/[A-Za-z0-9_./-]*\`" "$document" |
         tr -d '`' | sort -u |
         while read -r path; do
@@ -38,6 +40,24 @@ done | {
         exit 1
     fi
 } || bad=1
+# Tables, code, lines with a link and what a program has written may be longer.
+# A byte of 0x80 to 0xbf continues a letter.
+find ./*.md docs examples -name '*.md' | sort | LC_ALL=C xargs awk '
+    FNR == 1 { is_code = is_written = 0 }
+    /^<!-- written by/ { is_written = 1 }
+    /^<!-- end of what is written/ { is_written = 0 }
+    /^ *```/ { is_code = !is_code }
+    is_code || is_written || /^(\||    )/ || /\]\(|:\/\// { next }
+    {
+        gsub(/[\200-\277]/, "")
+        if (length() > 100) {
+            print FILENAME ":" FNR ": a line of " length() " columns: " \
+                "no more than 100"
+            bad = 1
+        }
+    }
+    END { exit bad }
+' || bad=1
 # What a comment calls name.c or folder/name.h, without the <> of the system's.
 sources() {
     # shellcheck disable=SC2046 # words are wanted
