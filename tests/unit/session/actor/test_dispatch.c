@@ -5,13 +5,11 @@
 #include "gateway/session/actor/kernel_events.h"
 #include "gateway/session/actor/receive.h"
 #include "gateway/session/core/escalation.h"
-#include "gateway/session/core/replies.h"
 #include "gateway/session/core/stop.h"
 #include "gateway/session/kernel/interrupt.h"
 #include "gateway/session/lifecycle/timers.h"
 #include "gateway/session/requests/request_queue.h"
 #include "gateway/session/requests/seed_runner.h"
-#include "gateway/session/requests/unlogged_replies.h"
 #include "gateway/session/tools/tool_calls.h"
 #include "gateway/session/tools/tool_missing.h"
 #include "tests/lib/checked.h"
@@ -335,54 +333,6 @@ static void a_request_that_is_not_journaled_is_not_run(void **state)
     HAS("JournalError", "execute_reply");
 }
 
-static void an_end_fails_all_that_wait(void **state)
-{
-    session_t *self = *state;
-
-    request(self, "m1", "execute_request", "{\"code\":\"1\"}");
-    request(self, "m2", "complete_request", "{\"code\":\"\",\"cursor_pos\":0}");
-    request(self, "m3", "execute_request", "{\"code\":\"3\",\"silent\":true}");
-    (void) deeds_take();
-    replies_fail_all(self, "KernelDied", "it died");
-    DID("iopub error; shell execute_reply error; iopub idle; "
-        "iopub busy; shell complete_reply error; iopub idle; "
-        "iopub busy; shell execute_reply error; iopub idle");
-    assert_int_equal(unlogged_replies_count(self->unlogged), 0);
-    assert_null(request_queue_running(self->requests));
-}
-
-/* The next gateway must not run them, and the journal cannot say so yet. */
-static void replies_without_a_record_are_noted_later(void **state)
-{
-    session_t *self = *state;
-
-    request(self, "m1", "execute_request", "{\"code\":\"1\"}");
-    request(self, "m2", "execute_request", "{\"code\":\"2\"}");
-    (void) deeds_take();
-    fake_outside.is_journal_lost = true;
-    replies_fail_all(self, "KernelDied", "it died");
-    DID("iopub error; shell execute_reply error; iopub idle; "
-        "iopub busy; iopub error; shell execute_reply error; iopub idle");
-    assert_int_equal(unlogged_replies_count(self->unlogged), 1);
-    assert_true(timers_is_running(self->timers, TIMER_UNLOGGED));
-    fake_outside.is_journal_lost = false;
-    replies_on_unlogged(self);
-    assert_int_equal(unlogged_replies_count(self->unlogged), 0);
-    assert_false(timers_is_running(self->timers, TIMER_UNLOGGED));
-}
-
-static void aborted_cells_without_a_record_are_noted_too(void **state)
-{
-    session_t *self = *state;
-
-    request(self, "m1", "complete_request", "{\"code\":\"\",\"cursor_pos\":0}");
-    request(self, "m2", "execute_request", "{\"code\":\"2\"}");
-    fake_outside.is_journal_lost = true;
-    replies_abort_cells(self);
-    assert_int_equal(unlogged_replies_count(self->unlogged), 1);
-    assert_int_equal(request_queue_size(self->requests), 0);
-}
-
 /* --- Beside a cell that awaits --- */
 
 static void await_something(session_t *self)
@@ -459,38 +409,6 @@ static void replies_to_absent_clients_are_tried_again(void **state)
     timers_stop(self->timers, TIMER_RETRY);
     dispatch_on_retry(self);
     assert_true(timers_is_running(self->timers, TIMER_RETRY));
-}
-
-static void the_end_has_a_name_for_clients(void **state)
-{
-    static const struct {
-        end_reason_t reason;
-        const char *name;
-    } ends[] = {
-        {END_REASON_WALL, "TimeLimitExceeded"},
-        {END_REASON_DELETED, "SessionGone"},
-        {END_REASON_IDLE_TIMEOUT, "SessionGone"},
-        {END_REASON_LIFETIME, "SessionGone"},
-        {END_REASON_MEMORY, "KernelDied"},
-    };
-    session_t *self = *state;
-
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        cleanup_free char *id = mem_format("m%d", (int) i);
-
-        self->cause = (end_cause_t){.reason = ends[i].reason};
-        request(self, id, "execute_request", "{\"code\":\"1\"}");
-        replies_fail_for_end(self, UINT64_MAX);
-        session_state_step(self->state, STATE_ON_END);
-        HAS(ends[i].name, "execute_reply");
-        HAS("hearth session create", "execute_reply");
-    }
-    session_state_step(self->state, STATE_ON_WANT_RESTART);
-    self->cause = (end_cause_t){.reason = END_REASON_DELETED};
-    request(self, "n", "execute_request", "{\"code\":\"1\"}");
-    replies_fail_for_end(self, UINT64_MAX);
-    HAS("KernelDied", "execute_reply");
-    HAS("a fresh kernel takes over", "execute_reply");
 }
 
 static void the_seed_runs_before_any_client(void **state)
@@ -586,15 +504,11 @@ int main(void)
         TEST(a_stopping_gateway_starts_no_request),
         TEST(no_request_starts_while_replies_are_not_taken),
         TEST(a_request_that_is_not_journaled_is_not_run),
-        TEST(an_end_fails_all_that_wait),
-        TEST(replies_without_a_record_are_noted_later),
-        TEST(aborted_cells_without_a_record_are_noted_too),
         TEST(a_comm_message_reaches_a_cell_that_awaits),
         TEST(a_comm_message_ends_and_the_cell_is_still_busy),
         TEST(a_comm_message_waits_for_the_link),
         TEST(a_gateway_that_stops_passes_no_comm_message),
         TEST(replies_to_absent_clients_are_tried_again),
-        TEST(the_end_has_a_name_for_clients),
         TEST(the_seed_runs_before_any_client),
         TEST(a_seed_that_fails_ends_the_session),
         TEST(a_session_that_ends_in_its_seed_is_not_ready),

@@ -121,6 +121,8 @@ static void what_is_not_journaled_is_noted_later(void **state)
     first = fake_running(self);
     fake_outside.is_journal_lost = true;
     replies_fail_all(self, "Name", "no");
+    DID("iopub error; shell execute_reply error; iopub idle; "
+        "iopub busy; iopub error; shell execute_reply error; iopub idle");
     assert_int_equal(unlogged_replies_count(self->unlogged), 1);
     assert_true(is_trying(self));
     assert_int_equal(fake_outside.delay_ms, 500);
@@ -173,6 +175,21 @@ static void all_fail_that_came_until_then(void **state)
     assert_int_equal(unlogged_replies_count(self->unlogged), 0);
     replies_fail_all(self, "Name", "no");
     DID("");
+}
+
+static void all_that_wait_fail_in_their_own_way(void **state)
+{
+    session_t *self = *state;
+
+    cell(self);
+    request(self, "complete_request", "{\"code\":\"\",\"cursor_pos\":0}");
+    request(self, "execute_request", "{\"code\":\"3\",\"silent\":true}");
+    replies_fail_all(self, "KernelDied", "it died");
+    DID("iopub error; shell execute_reply error; iopub idle; "
+        "iopub busy; shell complete_reply error; iopub idle; "
+        "iopub busy; shell execute_reply error; iopub idle");
+    assert_int_equal(unlogged_replies_count(self->unlogged), 0);
+    assert_null(running(self));
 }
 
 static void one_that_waits_is_aborted(void **state)
@@ -345,6 +362,7 @@ int main(void)
         TEST(what_is_not_journaled_is_noted_later),
         TEST(aborted_cells_are_noted_too),
         TEST(all_fail_that_came_until_then),
+        TEST(all_that_wait_fail_in_their_own_way),
         TEST(one_that_waits_is_aborted),
         TEST(cells_that_wait_are_aborted_and_others_are_not),
         TEST(the_error_names_the_end_of_the_kernel),
