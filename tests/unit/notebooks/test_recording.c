@@ -478,16 +478,10 @@ static void another_journal_is_found(void **state)
     "\",\"packages\":[{\"name\":\"a\",\"version\":\"1\"},{\"name\":\"b\","     \
     "\"version\":\"2\"}]}}"
 
-/* The list is that of the session's end, and has no part of a URL that may be
- * secret. */
-static void what_came_from_outside_is_listed(void **state)
+/* Records a session that had packages, files and repositories. */
+static void record_what_came(void *folder)
 {
-    cleanup_notebook notebook_t notebook = {0}, whole = {0};
-    recording_options_t options = {.is_whole = true};
-    journal_t *journal = recordings_open(*state);
-    cleanup_free char *text = NULL, *call = NULL;
-    const json_t *own;
-    fault_t fault;
+    journal_t *journal = recordings_open(folder);
 
     recorded_append(journal, JOURNAL_STATE, 0, "note", NOTE);
     recorded_append(journal, JOURNAL_STATE, 0, "file", FILE_RECORD);
@@ -511,6 +505,17 @@ static void what_came_from_outside_is_listed(void **state)
     /* A revival noted what it could not have. */
     recorded_append(journal, JOURNAL_STATE, 0, "note", MISSED);
     journal_destroy(&journal);
+}
+
+/* The list is that of the session's end, and has no part of a URL that may be
+ * secret. */
+static void what_came_from_outside_is_listed(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    cleanup_free char *text = NULL;
+    const json_t *own;
+
+    record_what_came(*state);
     take_all(*state, NULL, &notebook);
     own = json_object_get(notebook.metadata, "hearth");
     text = json_dumps(json_object_get(own, "packages"),
@@ -533,6 +538,17 @@ static void what_came_from_outside_is_listed(void **state)
               "4,\"url\":\"https://x/r\"},{\"branch\":\"b\",\"commit\":\"c1\","
               "\"depth\":2,\"lfs\":true,\"path\":\"s\",\"size\":5,"
               "\"submodules\":true,\"url\":\"https://x/s\"}]]");
+}
+
+static void what_a_url_may_have_of_secrets_is_cut(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0}, whole = {0};
+    recording_options_t options = {.is_whole = true};
+    cleanup_free char *call = NULL;
+    fault_t fault;
+
+    record_what_came(*state);
+    take_all(*state, NULL, &notebook);
     call = json_dumps(notebook_cell_note(&notebook.cells[1], "call"),
                       JSON_COMPACT | JSON_SORT_KEYS);
     assert_non_null(strstr(call, "\"url\":\"https://x/t\""));
@@ -554,6 +570,7 @@ int main(void)
         with_folder(what_came_precedes_the_cells_that_began_later),
         with_folder(secrets_are_masked),
         with_folder(what_came_from_outside_is_listed),
+        with_folder(what_a_url_may_have_of_secrets_is_cut),
         with_folder(random_records_fold_into_notebooks),
         with_folder(a_cut_at_any_byte_is_reported),
         with_folder(a_changed_notebook_is_found),

@@ -115,7 +115,18 @@ static void texts_are_bounded(void **state)
     assert_string_equal(progress.text + DOWNLOAD_WORD_MAX - 3, "\xC3\xA4");
 }
 
-static void what_is_not_valid_is_a_failure(void **state)
+static void check_all_are_failures(const char *const *said, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *reply = read_text(said[i]);
+
+        if (!strstr(reply, "\"PackagesFailed\"")
+            || !strstr(reply, "said what is not valid"))
+            fail_msg("%s: %s", said[i], reply);
+    }
+}
+
+static void an_answer_that_is_not_valid_is_a_failure(void **state)
 {
     static const char *const said[] = {
         "",
@@ -129,6 +140,27 @@ static void what_is_not_valid_is_a_failure(void **state)
         "{\"ok\":{},\"ok\":{}}",
         "{\"ok\":{\"other\":[]}}",
         "{\"ok\":{\"notes\":{}}}",
+        "{\"ok\":{\"notes\":[1]}}",
+        "{\"ok\":{\"notes\":[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\","
+        "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]}}",
+        "{\"fault\":{}}",
+        "{\"fault\":{\"ename\":\"PackagesFailed\"}}",
+        "{\"fault\":{\"ename\":\"SessionGone\",\"text\":\"x\"}}",
+        "{\"fault\":{\"ename\":\"PackagesFailed\",\"text\":\"x\",\"y\":1}}",
+        "{\"fault\":{\"ename\":\"PackagesFailed\",\"text\":[]}}",
+        "{\"progress\":1}",
+        "{\"progress\":\"a\\u0000b\"}",
+        "{\"progress\":\"\xC3\"}",
+        "{\"other\":1}",
+    };
+
+    (void) state;
+    check_all_are_failures(said, sizeof said / sizeof *said);
+}
+
+static void a_package_that_is_not_valid_is_a_failure(void **state)
+{
+    static const char *const said[] = {
         "{\"ok\":{\"added\":[{\"name\":\"a\",\"version\":\"1\",\"modules\":"
         "[]}]}}",
         "{\"ok\":{\"added\":[{\"name\":\"a\",\"version\":\"1\",\"modules\":"
@@ -137,9 +169,6 @@ static void what_is_not_valid_is_a_failure(void **state)
         "[\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\"]}]}}",
         "{\"ok\":{\"removed\":[{\"name\":\"a\",\"version\":\"1\",\"modules\":"
         "[\"b\"]}]}}",
-        "{\"ok\":{\"notes\":[1]}}",
-        "{\"ok\":{\"notes\":[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\","
-        "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]}}",
         "{\"ok\":{\"added\":{}}}",
         "{\"ok\":{\"packages\":[{\"name\":\"a\",\"version\":\"1\","
         "\"requested\":true,\"sha256\":\"00\"}]}}",
@@ -159,25 +188,10 @@ static void what_is_not_valid_is_a_failure(void **state)
         "{\"ok\":{\"packages\":[{\"name\":\"a\",\"version\":\"1\"}]}}",
         ("{\"ok\":{\"packages\":[{\"name\":\"a\",\"version\":\"1\","
          "\"requested\":1}]}}"),
-        "{\"fault\":{}}",
-        "{\"fault\":{\"ename\":\"PackagesFailed\"}}",
-        "{\"fault\":{\"ename\":\"SessionGone\",\"text\":\"x\"}}",
-        "{\"fault\":{\"ename\":\"PackagesFailed\",\"text\":\"x\",\"y\":1}}",
-        "{\"fault\":{\"ename\":\"PackagesFailed\",\"text\":[]}}",
-        "{\"progress\":1}",
-        "{\"progress\":\"a\\u0000b\"}",
-        "{\"progress\":\"\xC3\"}",
-        "{\"other\":1}",
     };
 
     (void) state;
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        const char *reply = read_text(said[i]);
-
-        if (!strstr(reply, "\"PackagesFailed\"")
-            || !strstr(reply, "said what is not valid"))
-            fail_msg("%s: %s", said[i], reply);
-    }
+    check_all_are_failures(said, sizeof said / sizeof *said);
 }
 
 static void a_long_name_is_not_valid(void **state)
@@ -250,7 +264,8 @@ int main(void)
         cmocka_unit_test(a_fault_may_be_a_sentence),
         cmocka_unit_test(controls_are_spaces),
         cmocka_unit_test(texts_are_bounded),
-        cmocka_unit_test(what_is_not_valid_is_a_failure),
+        cmocka_unit_test(an_answer_that_is_not_valid_is_a_failure),
+        cmocka_unit_test(a_package_that_is_not_valid_is_a_failure),
         cmocka_unit_test(a_long_name_is_not_valid),
         cmocka_unit_test(an_environment_is_a_key_and_a_number),
     };
