@@ -105,21 +105,31 @@ function count_members(line,    i, c)
         }
     }
 }
-# Counts the lines of a function of the product, from its head in column 0 to
-# its last brace.
+# Counts the lines of a function, from its head in column 0 to its last brace.
+# A brace after the parameters is a function, too, unless a value is assigned.
 function count_lines(line)
 {
     if (line ~ /^}/ && body && FNR - body >= 62)
         complain("a function of " FNR - body + 1 " lines: no more than 62, " \
             "split it")
-    if (line ~ /^[{]/)
+    if (!head && line ~ /^[[:alpha:]_]/) {
+        head = FNR
+        is_value = 0
+    }
+    if (head && line ~ /=/)
+        is_value = 1
+    if (line ~ /^[{]/) {
         body = head
-    else if (line ~ /^}/)
+        head = 0
+    } else if (head && !is_value && line ~ /\)[ \t]*[{]/) {
+        complain("the brace of a function has a line of its own")
+        body = line ~ /}[ \t]*$/ ? 0 : head
+        head = 0
+    } else if (line ~ /^}/) {
         body = 0
+    }
     if (line ~ /^([}#]|$)|;[ \t]*$/)
         head = 0
-    else if (!head && line ~ /^[[:alpha:]_]/)
-        head = FNR
 }
 FNR == 1 { comment = depth = level = head = body = 0 }
 {
@@ -128,8 +138,7 @@ FNR == 1 { comment = depth = level = head = body = 0 }
     if (FILENAME != "sandbox/init/bare.h")
         count_parameters(line)
     count_members(line)
-    if (FILENAME ~ product)
-        count_lines(line)
+    count_lines(line)
     for (i = 1; i <= bans; i++)
         if (FILENAME ~ place[i] && FILENAME !~ spared[i] &&
             line ~ pattern[i] && line !~ /__attribute__/)
@@ -148,21 +157,54 @@ END { exit bad }
 
 # Python of the product waits for events, too. Beside the pauses between two
 # requests to a server there is nothing to wait for: a download that tries again
-# (fetch/client.py), and a client that asks again (_background.py).
+# (fetch/client.py), and a client that asks again (_background.py). A sleep of 0
+# only lets others run. A module may have another name in the file, and what is
+# imported from it may be a list of several lines.
 pythons=$(find notebooks workspace kernels gateway clients -name '*.py' | sort)
 # shellcheck disable=SC2086
 awk '
+# Notes the names that a line gives to modules with a sleep.
+function find_modules(line,    count, i, parts, words)
+{
+    sub(/^[ \t]*import[ \t]+/, "", line)
+    count = split(line, parts, /[ \t]*[,;][ \t]*/)
+    for (i = 1; i <= count; i++) {
+        split(parts[i], words, /[ \t]+/)
+        if (words[1] ~ ("^" MODULES "$") && words[2] == "as")
+            names = names "|" words[3]
+    }
+}
+function has_sleep(line)
+{
+    gsub(/[.]sleep[ \t]*\([ \t]*0[ \t]*\)/, "", line)
+    return line ~ ("(^|[^[:alnum:]_.])(" names ")[.]sleep([^[:alnum:]_]|$)") ||
+        line ~ /[])][.]sleep[ \t]*\(/ ||
+        is_list && line ~ /(^|[^[:alnum:]_])sleep([^[:alnum:]_]|$)/
+}
+BEGIN { MODULES = "(time|asyncio|anyio|trio)" }
+FNR == 1 { names = MODULES; is_list = is_open = 0 }
 FILENAME ~ /^gateway\/downloads\/hearth_downloads\/fetch\/client[.]py$/ ||
 FILENAME ~ /^clients\/python\/src\/hearth\/_background[.]py$/ { next }
 {
     line = $0
     sub(/(^|[ \t])#.*$/, "", line)
-    if (line ~ /(^|[^[:alnum:]_.])time[.]sleep[ \t]*\(/ ||
-        line ~ /^[ \t]*from time import .*sleep/) {
+    if (line ~ /^[ \t]*import[ \t]/)
+        find_modules(line)
+    is_import = line ~ ("^[ \t]*from[ \t]+" MODULES "[ \t]+import[ \t(\\\\]")
+    if (is_import)
+        is_list = 1
+    if (has_sleep(line)) {
         printf "%s:%d: wait for an event: poll, a lock that blocks\n",
             FILENAME, FNR
         bad = 1
     }
+    # A list ends with its line, or with its parenthesis.
+    if (is_import && line ~ /\(/)
+        is_open = 1
+    if (line ~ /\)/)
+        is_open = 0
+    if (!is_open && line !~ /\\[ \t]*$/)
+        is_list = 0
 }
 END { exit bad }
 ' /dev/null $pythons || exit

@@ -51,7 +51,22 @@ def test_a_call_that_is_banned_is_named_with_its_place(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["import time\ntime.sleep(1)\n", "from time import monotonic, sleep\n"],
+    [
+        "import time\ntime.sleep(1)\n",
+        "from time import monotonic, sleep\n",
+        "from time import sleep as s\ns(1)\n",
+        "from time import (\n    monotonic,\n    sleep as s,\n)\n",
+        "from time import monotonic, \\\n    sleep\n",
+        "import time as t\nt.sleep(1)\n",
+        "import os, time as t\nif os.sep:\n    t.sleep(0.1)\n",
+        "def f():\n    import time as clock  # late\n    clock.sleep(1)\n",
+        "import time\npause = time.sleep\n",
+        "__import__('time').sleep(1)\n",
+        "import asyncio\nasync def f():\n    await asyncio.sleep(1)\n",
+        "import asyncio as a\nasync def f():\n    await a.sleep(0.01)\n",
+        "from asyncio import sleep\n",
+        "import anyio\nasync def f():\n    await anyio.sleep(1)\n",
+    ],
 )
 def test_python_of_the_product_may_not_sleep(tmp_path, text):
     (tmp_path / "kernels").mkdir()
@@ -66,6 +81,11 @@ def test_python_of_the_product_may_not_sleep(tmp_path, text):
         ("kernels/a.py", "patched.time.sleep(1)\n"),
         ("clients/python/src/hearth/_background.py", "time.sleep(1)\n"),
         ("tests/a.py", "time.sleep(1)\n"),
+        ("kernels/a.py", "import asyncio\nawait asyncio.sleep(0)\n"),
+        ("kernels/a.py", "from time import monotonic\nsleep = 1\n"),
+        ("kernels/a.py", "from time import (\n    time,\n)\nsleep = 1\n"),
+        ("kernels/a.py", "import time as t\nself.t.sleep(1)\n"),
+        ("kernels/a.py", "from hearth._background import async_sleep\n"),
     ],
 )
 def test_other_python_may(tmp_path, name, text):
@@ -141,9 +161,44 @@ def test_a_function_has_at_most_62_lines(tmp_path, head):
 
 
 @pytest.mark.parametrize(
+    "head",
+    ["int f(int a) {\n", "int f(int a,\n      int b){\n", "int\nf(void) {\n"],
+)
+def test_the_brace_of_a_function_has_its_line(tmp_path, head):
+    lines = head.count("\n")
+    text = f"int x;\n{head}" + "    g();\n" * (61 - lines) + "}\n"
+    assert complaints(tmp_path, text) == (
+        f"base/a.c:{1 + lines}: the brace of a function has a line of its own\n"
+    )
+
+
+def test_lines_are_counted_from_a_head_with_its_brace(tmp_path):
+    text = "int f(int a) {\n" + "    g();\n" * 61 + "}\n"
+    assert "a function of 63 lines" in complaints(tmp_path, text)
+
+
+def test_a_function_in_one_line_has_a_brace_too(tmp_path):
+    text = "int f(int a) { return a; }\n" + function(62)
+    found = complaints(tmp_path, text)
+    assert found.startswith("base/a.c:1: the brace of a function")
+    assert found.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["tests/a.c", "tests/unit/test_a.c"])
+def test_functions_of_tests_are_counted_too(tmp_path, name):
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text(function(63))
+    assert complaints(tmp_path, "").startswith(f"{name}:64: a function of 63")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         function(62),
+        "struct s a = {.b = (char[]){1},\n" + "    1,\n" * 70 + "};\n",
+        "static s_t *a =\n    (s_t[]){\n" + "    1,\n" * 70 + "};\n",
+        "#define A(b)        \\\n    if (b) {        \\\n    }\n"
+        + function(62),
         function(40) + "\n" + function(40),
         "static const int a[] = {\n" + "    1,\n" * 100 + "};\n",
         "struct s;\n\n" + function(62, "int f(int a,\n      int b)\n"),
