@@ -113,50 +113,21 @@ def open_received(number: int) -> BinaryIO:
     return open(number, "rb")
 
 
-class WorkFolder:
-    """The folder that a gateway makes for files from outside, and a profile.
+class Starter:
+    """Starts workers of one order.
 
-    `kind` is how the worker runs: "root", "mapper" (as another user by
-    hearth-mapper, as zygotes do) or "user" (an ordinary user without it).
+    `kind` is how they run: "root", "mapper" (as another user by hearth-mapper,
+    as zygotes do) or "user" (an ordinary user without it).
     """
 
     order = ""
-    always: tuple[str, ...] = ()  # what is in `work` after each job
 
-    def __init__(self, path: Path, kind: str = "") -> None:
-        self.path = path
-        self.work = path / "work"
+    def __init__(self, kind: str = "") -> None:
         self.kind = kind or ("mapper" if os.geteuid() == 0 else "user")
         self.hook = ""  # Python that the worker runs before it begins
-        self.settings: dict[str, Any] = {
-            "profile": "python3",
-            "allow": [],
-            "deny": [],
-            "private": [],
-            "max_bytes": 64 << 20,
-            "ca_file": str(AUTHORITY),
-            "accept": [],
-            "without": [],
-        }
-        path.mkdir(exist_ok=True)
-        path.chmod(0o711)
-        self.work.mkdir(mode=0o700)
-        if os.geteuid() == 0 and self.kind != "root":
-            os.chown(self.work, USER, USER)
 
-    def job(self, url: str, **settings: Any) -> bytes:
-        """Return the datagram of a job for that URL."""
-        job = {
-            **self.settings,
-            "order": self.order,
-            "url": url,
-            "work": str(self.work),
-            **self._user(),
-            **settings,
-        }
-        return json.dumps(job).encode()
-
-    def _user(self) -> dict[str, int]:
+    def user(self) -> dict[str, int]:
+        """Return the members of a job that name its user."""
         if os.geteuid() != 0:
             return {"uid": os.geteuid(), "gid": os.getegid()}
         user = {"uid": USER, "gid": USER}
@@ -165,7 +136,13 @@ class WorkFolder:
     def spawn(self, datagram: bytes) -> tuple[Any, socket.socket]:
         """Start a worker with this as its job; return it and the socket."""
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        mine.send(datagram)
+        if len(datagram) <= 64 * 1024:
+            mine.send(datagram)
+        else:
+            number = os.memfd_create("job")
+            os.write(number, datagram)
+            socket.send_fds(mine, [b"{}"], [number])
+            os.close(number)
         with theirs:
             return self._spawn(theirs), mine
 
@@ -200,6 +177,44 @@ class WorkFolder:
             pass_fds=[3],
         )
 
+
+class WorkFolder(Starter):
+    """The folder that a gateway makes for files from outside, and a profile."""
+
+    always: tuple[str, ...] = ()  # what is in `work` after each job
+
+    def __init__(self, path: Path, kind: str = "") -> None:
+        super().__init__(kind)
+        self.path = path
+        self.work = path / "work"
+        self.settings: dict[str, Any] = {
+            "profile": "python3",
+            "allow": [],
+            "deny": [],
+            "private": [],
+            "max_bytes": 64 << 20,
+            "ca_file": str(AUTHORITY),
+            "accept": [],
+            "without": [],
+        }
+        path.mkdir(exist_ok=True)
+        path.chmod(0o711)
+        self.work.mkdir(mode=0o700)
+        if os.geteuid() == 0 and self.kind != "root":
+            os.chown(self.work, USER, USER)
+
+    def job(self, url: str, **settings: Any) -> bytes:
+        """Return the datagram of a job for that URL."""
+        job = {
+            **self.settings,
+            "order": self.order,
+            "url": url,
+            "work": str(self.work),
+            **self.user(),
+            **settings,
+        }
+        return json.dumps(job).encode()
+
     def check_refusal(self, fault: Refusal) -> Refusal:
         """Return the fault, which leaves nothing that runs or lies about."""
         assert fault.text.isprintable()
@@ -215,9 +230,9 @@ class WorkFolder:
 
 
 @contextmanager
-def open_place() -> Iterator[Path]:
+def open_place(prefix: str = "hearth-fetch-") -> Iterator[Path]:
     """Make a folder that other users can enter, unlike pytest's."""
-    path = Path(tempfile.mkdtemp(prefix="hearth-fetch-"))
+    path = Path(tempfile.mkdtemp(prefix=prefix))
     path.chmod(0o755)
     try:
         yield path

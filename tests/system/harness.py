@@ -419,6 +419,12 @@ class Gateway:
 Kind = TypeVar("Kind", bound=Gateway)
 
 
+def end(client: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Wait for a command; return its status and what it wrote."""
+    out, err = client.communicate(timeout=60)
+    return client.returncode, out, err
+
+
 @contextlib.contextmanager
 def started(gateway: Kind) -> Iterator[Kind]:
     """Let the gateway run meanwhile."""

@@ -22,7 +22,7 @@ from fetch_gateway import (
     REPOSITORY,
     Fetching,
 )
-from harness import HEARTH, Session, started
+from harness import HEARTH, Session, end, started
 from records import records, wait_record
 
 BYTES = len(README) + sum(
@@ -41,19 +41,7 @@ def begin(
     gateway: Fetching, session: Session, *words: str
 ) -> subprocess.Popen[str]:
     """`hearth clone`, which goes on."""
-    return subprocess.Popen(
-        [HEARTH, "clone", session.id, *words],
-        env=gateway.env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def end(client: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = client.communicate(timeout=60)
-    return client.returncode, out, err
+    return gateway.begin("clone", session.id, *words)
 
 
 def clone(gateway: Fetching, session: Session, *words: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Iterator
 import pytest
 from deadline import DEADLINE, wait_for
 from fetch_gateway import ALLOW, HOST, PLAIN, Fetching
-from harness import HEARTH, Session, started
+from harness import HEARTH, Session, end, started
 from processes import start_time
 from records import records, wait_record
 
@@ -41,19 +41,7 @@ def begin(
     gateway: Fetching, session: Session, *words: str
 ) -> subprocess.Popen[str]:
     """`hearth fetch`, which goes on."""
-    return subprocess.Popen(
-        [HEARTH, "fetch", session.id, *words],
-        env=gateway.env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def end(client: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = client.communicate(timeout=60)
-    return client.returncode, out, err
+    return gateway.begin("fetch", session.id, *words)
 
 
 def fetch(gateway: Fetching, session: Session, *words: str) -> str:

@@ -12,7 +12,7 @@ from typing import Iterator
 
 import pytest
 from deadline import wait_for
-from harness import HEARTH, Session
+from harness import Session, end
 from packages_gateway import KEY, Packaged
 from processes import children, start_time
 from records import records, wait_record
@@ -43,19 +43,7 @@ def begin(
     gateway: Packaged, session: Session, *words: str
 ) -> subprocess.Popen[str]:
     """`hearth packages`, which goes on."""
-    return subprocess.Popen(
-        [HEARTH, "packages", words[0], session.id, *words[1:]],
-        env=gateway.env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def end(client: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = client.communicate(timeout=60)
-    return client.returncode, out, err
+    return gateway.begin("packages", words[0], session.id, *words[1:])
 
 
 def add(gateway: Packaged, session: Session, *names: str) -> str:

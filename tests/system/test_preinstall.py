@@ -12,7 +12,7 @@ import pytest
 from deadline import wait_for
 from fake_index import FakeIndex
 from harness import Gateway, Session
-from packages_gateway import open_place
+from packages_gateway import open_place, printed
 from preinstalling import (  # noqa: F401
     OTHER,
     environments,
@@ -21,7 +21,6 @@ from preinstalling import (  # noqa: F401
     has,
     index_of_all,
     place_of_one,
-    printed,
     refused,
     reload_with,
     state,

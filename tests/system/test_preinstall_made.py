@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from deadline import wait_for
 from fake_index import FakeIndex
 from harness import Gateway, Session
+from packages_gateway import printed
 from preinstalling import (  # noqa: F401
     OTHER,
     arriving,
@@ -27,7 +28,6 @@ from preinstalling import (  # noqa: F401
     has,
     index_of_all,
     place_of_one,
-    printed,
     refused,
     reload_with,
     restart,

@@ -6,14 +6,13 @@ import os
 import random
 import threading
 import time
-from typing import Callable
 
 import pytest
+from downloading import SOON, are_gone, await_that, children
 from fake_index import FakeIndex
 from worker import ALWAYS, LONG, Ended, Folder, Run
 
 ROUNDS = 10
-SOON = 20  # well below the time of a pid 1 without a gateway (sandbox.py)
 
 
 def processes(folder: Folder) -> list[str]:
@@ -31,29 +30,6 @@ def processes(folder: Folder) -> list[str]:
     return found
 
 
-def await_that(
-    true: Callable[[], bool], what: str, seconds: float = LONG
-) -> None:
-    ends = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < ends, what
-        time.sleep(0.02)
-
-
-def children(pid: int) -> list[int]:
-    """Return the processes below that one."""
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/stat") as file:
-                parent = int(file.read().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-        if parent == pid:
-            found += [int(name), *children(int(name))]
-    return found
-
-
 def start_silent(folder: Folder, index: FakeIndex) -> tuple[Run, list[int]]:
     """Start a job that waits for the index; return what runs below it."""
     index.add("a", "1", silent=True)
@@ -62,10 +38,6 @@ def start_silent(folder: Folder, index: FakeIndex) -> tuple[Run, list[int]]:
     below = children(run.process.pid)
     assert below, "nothing runs"
     return run, below
-
-
-def are_gone(pids: list[int]) -> bool:
-    return not any(os.path.exists(f"/proc/{pid}") for pid in pids)
 
 
 def test_the_gateways_end_ends_all(

@@ -6,13 +6,8 @@ from __future__ import annotations
 import os
 
 import pytest
+from downloading import SOON, are_gone, await_that, children
 from fake_index import FakeIndex
-from test_worker_ends import (
-    SOON,
-    are_gone,
-    await_that,
-    children,
-)
 from worker import ALWAYS, LONG, Ended, Folder
 
 ROUNDS = 3

@@ -4,106 +4,48 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Iterator, Optional
+from typing import Any, Optional
 
+import downloading
 import pytest
-from depth import deep
+from downloading import (
+    KINDS,
+    LONG,
+    PACKAGE,
+    ROOT,
+    USER,
+    Ended,
+    Refusal,
+    Starter,
+    Worker,
+)
 
-ROOT = Path(__file__).parents[3]
-PACKAGE = os.environ.get("HEARTH_PYTHON_PATH") or os.environ.get(
-    "HEARTH_PYTHON_DIR", str(ROOT / "build" / "python")
-)
-LONG = 120
-KINDS = (
-    ["mapper", deep("root"), deep("user")] if os.geteuid() == 0 else ["user"]
-)
+__all__ = ["KINDS", "LONG", "PACKAGE", "ROOT", "USER", "Ended", "Refusal"]
+
 # In `work`.
 ALWAYS = ["digests", "lock", "profile-wheels", "unpacked.json", "uv"]
-USER = 64320  # the zygotes', where the tests run as root
-ENVIRONMENT = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "LANG": "C.UTF-8",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "HOME": "/tmp",
-}
 
 
-class Refusal(Exception):
-    """The worker's fault, with its name."""
-
-    def __init__(self, fault: dict[str, str]) -> None:
-        super().__init__(f"{fault['ename']}: {fault['text']}")
-        self.ename = fault["ename"]
-        self.text = fault["text"]
-
-
-class Ended(Exception):
-    """The worker has ended without an answer."""
-
-
-@dataclass
-class Run:
-    """One worker that runs."""
-
-    process: subprocess.Popen[bytes]
-    link: socket.socket
-    progress: list[str] = field(default_factory=list)
+class Run(Worker):
+    """One worker of packages that runs."""
 
     def answer(self, seconds: float = LONG) -> dict[str, Any]:
         """Return the members of `ok`; Refusal for a fault."""
-        self.link.settimeout(seconds)
-        try:
-            while True:
-                datagram = self.link.recv(64 * 1024)
-                if not datagram:
-                    raise Ended
-                message = json.loads(datagram)
-                if "progress" not in message:
-                    break
-                self.progress.append(message["progress"])
-        finally:
-            self.close()
-        if "fault" in message:
-            raise Refusal(message["fault"])
-        answer: dict[str, Any] = message["ok"]
+        answer, numbers = self.reply(seconds)
+        assert not numbers
         return answer
 
-    def await_progress(self) -> str:
-        """Return the next sentence of progress."""
-        self.link.settimeout(LONG)
-        text: str = json.loads(self.link.recv(64 * 1024))["progress"]
-        return text
 
-    def close(self) -> None:
-        """Close the gateway's end and wait for the worker's."""
-        self.link.close()
-        self.process.wait(LONG)
+class Folder(Starter):
+    """The folder of packages that a gateway makes, and its settings."""
 
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.close()
-
-
-class Folder:
-    """The folder of packages that a gateway makes, and its settings.
-
-    `kind` is how the worker runs: "root", "mapper" (as another user by
-    hearth-mapper, as zygotes do) or "user" (an ordinary user without it).
-    """
+    order = "packages"
 
     def __init__(self, path: Path, kind: str = "") -> None:
+        super().__init__(kind)
         self.path = path
-        self.hook = ""  # Python that the worker runs before it begins
-        self.kind = kind or ("mapper" if os.geteuid() == 0 else "user")
         self.settings: dict[str, Any] = {
             "profile": "python3",
             "hosts": ["files.example"],
@@ -159,7 +101,7 @@ class Folder:
             "names": list(names),
             "session": str(self.session(token)),
             "work": str(self.path / "work"),
-            **self._user(),
+            **self.user(),
             **settings,
         }
         if index is not None:
@@ -168,66 +110,15 @@ class Folder:
 
     def send(self, datagram: bytes) -> Run:
         """Start a worker with this as its job."""
-        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        if len(datagram) <= 64 * 1024:
-            mine.send(datagram)
-        else:
-            number = os.memfd_create("job")
-            os.write(number, datagram)
-            socket.send_fds(mine, [b"{}"], [number])
-            os.close(number)
-        with theirs:
-            return Run(self._spawn(theirs), mine)
-
-    def _user(self) -> dict[str, int]:
-        if os.geteuid() != 0:
-            return {"uid": os.geteuid(), "gid": os.getegid()}
-        user = {"uid": USER, "gid": USER}
-        return {**user, "mapper": 4} if self.kind == "mapper" else user
-
-    def _spawn(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
-        start = (
-            f"import sys; sys.path.insert(0, {PACKAGE!r})\n"
-            f"{self.hook}\n"
-            "from hearth_downloads.packages.worker import main; main()"
-        )
-        arguments = [sys.executable, "-I", "-c", start]
-        if self.kind == "mapper":
-            mapper = f"{PACKAGE}/hearth_kernel/hearth-mapper"
-            # A range without the user: its sandbox has the worker's.
-            user = [str(USER), str(USER), str(USER + 1), "1"]
-            arguments = [mapper, *user, *arguments]
-        number = theirs.fileno()
-        if number == 3:
-            number = os.dup(number)
-
-        def place() -> None:
-            os.dup2(number, 3)
-            if os.geteuid() == 0 and self.kind == "user":
-                os.setgroups([])
-                os.setresgid(USER, USER, USER)
-                os.setresuid(USER, USER, USER)
-
-        return subprocess.Popen(
-            arguments,
-            env=ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
-            preexec_fn=place,  # noqa: PLW1509
-            pass_fds=[3],
-        )
+        return Run(*self.spawn(datagram))
 
     def do(self, order: str, *names: str, **settings: Any) -> dict[str, Any]:
         """Run one worker to its end; return its answer."""
         return self.start(order, *names, **settings).answer()
 
 
-@contextmanager
-def open_place() -> Iterator[Path]:
-    """Make a folder that other users can enter, unlike pytest's."""
-    path = Path(tempfile.mkdtemp(prefix="hearth-packages-"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
+def open_place() -> AbstractContextManager[Path]:
+    return downloading.open_place("hearth-packages-")
 
 
 def refuse(folder: Folder, *names: str, **settings: Any) -> Refusal:
