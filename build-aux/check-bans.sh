@@ -131,6 +131,7 @@ function count_lines(line)
     if (line ~ /^([}#]|$)|;[ \t]*$/)
         head = 0
 }
+FNR == 601 { complain("a file of more than 600 lines: split it by subject") }
 FNR == 1 { comment = depth = level = head = body = 0 }
 {
     line = code($0)
@@ -208,6 +209,18 @@ FILENAME ~ /^clients\/python\/src\/hearth\/_background[.]py$/ { next }
 }
 END { exit bad }
 ' /dev/null $pythons || exit
+
+# Files in Python are no longer than those in C, also those of tests.
+# shellcheck disable=SC2046
+awk '
+FNR == 601 {
+    printf "%s:%d: a file of more than 600 lines: split it by subject\n",
+        FILENAME, FNR
+    bad = 1
+}
+END { exit bad }
+' /dev/null $(find notebooks workspace kernels gateway clients tests \
+    -name node_modules -prune -o -name '*.py' -print | sort) || exit
 
 # A system call is there for a reason, which its row has.
 exec awk '

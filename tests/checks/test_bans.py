@@ -8,12 +8,16 @@ import pytest
 CHECK = pathlib.Path(__file__).resolve().parents[2] / "build-aux/check-bans.sh"
 
 
-def complaints(tree, text):
-    (tree / "base").mkdir()
-    (tree / "base" / "a.c").write_text(text)
+def run_check(tree):
     return subprocess.run(
         ["sh", CHECK, tree], capture_output=True, text=True, check=False
     ).stdout
+
+
+def complaints(tree, text):
+    (tree / "base").mkdir()
+    (tree / "base" / "a.c").write_text(text)
+    return run_check(tree)
 
 
 @pytest.mark.parametrize(
@@ -206,3 +210,26 @@ def test_functions_of_tests_are_counted_too(tmp_path, name):
 )
 def test_other_lines_are_not_counted(tmp_path, text):
     assert "a function of" not in complaints(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "base/b.c",
+        "gateway/a.h",
+        "tests/unit/test_a.c",
+        "tests/lib/a.h",
+        "kernels/a.py",
+        "clients/python/src/hearth/a.py",
+        "tests/system/test_a.py",
+    ],
+)
+def test_a_file_has_at_most_600_lines(tmp_path, name):
+    assert complaints(tmp_path, "") == ""
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for count in (600, 601):
+        path.write_text("\n" * count)
+        found = run_check(tmp_path)
+        assert found.startswith(f"{name}:601: a file of more") == (count > 600)
+    assert found.count("\n") == 1
