@@ -38,6 +38,7 @@ struct message {
     size_t id;                 /* where in names each begins */
     size_t type;
     size_t session;
+    const char *lacks; /* the required name that is not there; or NULL */
     frame_list_t identities;
     frame_list_t buffers;
     char *sender;         /* owned, or NULL */
@@ -105,6 +106,8 @@ static void read_names(message_t *self)
     self->id = add_name(&self->names, found[0]);
     self->type = add_name(&self->names, found[1]);
     self->session = add_name(&self->names, found[2]);
+    for (size_t i = 0; i < 2 && !self->lacks; i++)
+        self->lacks = jspan_is_name(found[i]) ? NULL : keys[i];
 }
 
 message_t *message_new(bytes_t header, bytes_t parent, bytes_t metadata,
@@ -144,12 +147,9 @@ int message_check(const message_t *self, fault_t *fault)
         return fault_set(fault, EBADMSG, "the %s is not an object",
                          part_names[i]);
     }
-    static const char *const required[] = {"msg_id", "msg_type"};
-    for (size_t i = 0; i < sizeof required / sizeof *required; i++)
-        if (!jspan_is_name(jspan_member(self->spans[PART_HEADER], required[i])))
-            return fault_set(fault, EINVAL, "the header has no %s",
-                             required[i]);
-    return 0;
+    return self->lacks
+               ? fault_set(fault, EINVAL, "the header has no %s", self->lacks)
+               : 0;
 }
 
 void message_add_identity(message_t *self, const void *bytes, size_t size)
