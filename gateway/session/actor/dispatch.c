@@ -64,17 +64,19 @@ static int publish_input(session_t *self, const request_t *request,
  * twice, the last one counts, so ours does. */
 static void write_metadata(const message_t *message, buffer_t *out)
 {
+    static const char *const keys[] = {"view", "secrets", NULL};
     jspan_t object = message_metadata_json(message);
-    jspan_t own = jspan_member(object, "hearth");
+    jspan_t found[2];
 
+    jspan_members(jspan_member(object, "hearth"), keys, found);
     jspan_write_begin(out);
     if (jspan_is(object, JSPAN_OBJECT))
         buffer_append(out, object.text + 1, object.size - 2);
     jspan_write_object(out, "hearth");
     jspan_write_raw(out, "header", message_header(message));
-    if (jspan_text_equals(jspan_member(own, "view"), "model"))
+    if (jspan_text_equals(found[0], "model"))
         jspan_write_text(out, "view", "model");
-    if (jspan_is(jspan_member(own, "secrets"), JSPAN_FALSE))
+    if (jspan_is(found[1], JSPAN_FALSE))
         jspan_write_bool(out, "secrets", false);
     jspan_write_end(out);
     jspan_write_end(out);
