@@ -106,7 +106,6 @@ static bool has_room(session_t *self, request_t *request)
 static void accept_request(session_t *self, request_t **request_p)
 {
     cleanup_request request_t *request = take_ptr(*request_p);
-    const char *flaw = request_flaw(request);
     const char *id = message_id(request->message);
     uint64_t number = request->number;
     bool is_aborted =
@@ -117,8 +116,8 @@ static void accept_request(session_t *self, request_t **request_p)
         replay_request(self, request);
         return;
     }
-    if (flaw) {
-        replies_fail(self, request, "BadRequest", flaw);
+    if (request->flaw) {
+        replies_fail(self, request, "BadRequest", request->flaw);
         return;
     }
     if (!has_room(self, request))

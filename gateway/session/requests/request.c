@@ -47,6 +47,126 @@ uint16_t request_frame_type(const char *message_type)
     return 0;
 }
 
+/* Members of an execute_request: the first rows of the table. */
+enum {
+    CODE,
+    SILENT,
+    STORE_HISTORY,
+    ALLOW_STDIN,
+    STOP_ON_ERROR,
+    USER_EXPRESSIONS
+};
+
+/* The member types that the kernel relies on. */
+static const struct {
+    const char *type, *key;
+    enum {
+        WANT_STRING,
+        WANT_BOOL,
+        WANT_INTEGER,
+        WANT_OBJECT
+    } want;
+    bool is_required;
+    const char *flaw;
+} wants[] = {
+    [CODE] = {"execute_request", "code", WANT_STRING, true,
+              "execute_request: `code` must be a string"},
+    [SILENT] = {"execute_request", "silent", WANT_BOOL, false,
+                "execute_request: `silent` must be true or false"},
+    [STORE_HISTORY] =
+        {"execute_request", "store_history", WANT_BOOL, false,
+         "execute_request: `store_history` must be true or false"},
+    [ALLOW_STDIN] = {"execute_request", "allow_stdin", WANT_BOOL, false,
+                     "execute_request: `allow_stdin` must be true or false"},
+    [STOP_ON_ERROR] =
+        {"execute_request", "stop_on_error", WANT_BOOL, false,
+         "execute_request: `stop_on_error` must be true or false"},
+    [USER_EXPRESSIONS] =
+        {"execute_request", "user_expressions", WANT_OBJECT, false,
+         "execute_request: `user_expressions` must be an object"},
+    {"complete_request", "code", WANT_STRING, true,
+     "complete_request: `code` must be a string"},
+    {"complete_request", "cursor_pos", WANT_INTEGER, false,
+     "complete_request: `cursor_pos` must be an integer"},
+    {"inspect_request", "code", WANT_STRING, true,
+     "inspect_request: `code` must be a string"},
+    {"inspect_request", "cursor_pos", WANT_INTEGER, false,
+     "inspect_request: `cursor_pos` must be an integer"},
+    {"inspect_request", "detail_level", WANT_INTEGER, false,
+     "inspect_request: `detail_level` must be 0 or 1"},
+    {"is_complete_request", "code", WANT_STRING, true,
+     "is_complete_request: `code` must be a string"},
+    {"history_request", "hist_access_type", WANT_STRING, true,
+     "history_request: `hist_access_type` must be range, tail or search"},
+    {"comm_open", "comm_id", WANT_STRING, true,
+     "comm_open: `comm_id` must be a string"},
+    {"comm_open", "target_name", WANT_STRING, true,
+     "comm_open: `target_name` must be a string"},
+    {"comm_msg", "comm_id", WANT_STRING, true,
+     "comm_msg: `comm_id` must be a string"},
+    {"comm_close", "comm_id", WANT_STRING, true,
+     "comm_close: `comm_id` must be a string"},
+};
+
+#define WANTS (sizeof wants / sizeof *wants)
+
+/* Finds the members that the kernel relies on, in one pass, since the code may
+ * be long. */
+static void find_wanted(const message_t *message, jspan_t ret_found[WANTS])
+{
+    const char *type = message_type(message);
+    jspan_t key, value;
+    size_t cursor = 0;
+
+    memset(ret_found, 0, WANTS * sizeof *ret_found);
+    while (jspan_each(message_content_json(message), &cursor, &key, &value))
+        for (size_t i = 0; i < WANTS; i++)
+            if (strcmp(wants[i].type, type) == 0
+                && jspan_text_equals(key, wants[i].key))
+                ret_found[i] = value;
+}
+
+/* Returns what is wrong with the types of those members, as a sentence; or
+ * NULL. */
+static const char *content_flaw(const message_t *message,
+                                const jspan_t found[WANTS])
+{
+    const char *type = message_type(message);
+
+    if (jspan_is(message_content_json(message), JSPAN_ABSENT))
+        return "content is not JSON";
+    for (size_t i = 0; i < WANTS; i++) {
+        jspan_t value = found[i];
+        bool is_right = false;
+
+        if (strcmp(wants[i].type, type) != 0)
+            continue;
+        /* null means absent, like in ipykernel. */
+        if (jspan_is(value, JSPAN_ABSENT) || jspan_is(value, JSPAN_NULL)) {
+            if (wants[i].is_required)
+                return wants[i].flaw;
+            continue;
+        }
+        switch (wants[i].want) {
+        case WANT_STRING:
+            is_right = jspan_is(value, JSPAN_STRING);
+            break;
+        case WANT_BOOL:
+            is_right = jspan_is_bool(value);
+            break;
+        case WANT_INTEGER:
+            is_right = jspan_is_integer(value);
+            break;
+        case WANT_OBJECT:
+            is_right = jspan_is(value, JSPAN_OBJECT);
+            break;
+        }
+        if (!is_right)
+            return wants[i].flaw;
+    }
+    return NULL;
+}
+
 static bool flag(jspan_t value, bool otherwise)
 {
     return jspan_is_bool(value) ? jspan_is(value, JSPAN_TRUE) : otherwise;
@@ -76,9 +196,8 @@ static char *write_note(const request_t *self, jspan_t text, jspan_t by)
     return (char *) out.data;
 }
 
-static void read_note(request_t *self, jspan_t own)
+static void read_note(request_t *self, jspan_t note, jspan_t by)
 {
-    jspan_t note = jspan_member(own, "note");
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
 
     if (jspan_is(note, JSPAN_ABSENT) || jspan_is(note, JSPAN_NULL))
@@ -86,26 +205,14 @@ static void read_note(request_t *self, jspan_t own)
     if (jspan_is(note, JSPAN_STRING))
         jspan_text(note, &text);
     if (!text.size || text.size > NOTE_TEXT_MAX)
-        self->own_flaw = "metadata: `hearth.note` must be a text of at most "
-                         "64 KiB";
+        self->flaw = "metadata: `hearth.note` must be a text of at most "
+                     "64 KiB";
     else
-        self->note = write_note(self, note, jspan_member(own, "client"));
+        self->note = write_note(self, note, by);
 }
 
-/* Reads the members of the content in one pass, since the code may be long. */
-static void read_content(request_t *self)
+static void read_content(request_t *self, const jspan_t found[WANTS])
 {
-    enum {
-        CODE,
-        SILENT,
-        STORE_HISTORY,
-        STOP_ON_ERROR
-    };
-    static const char *const keys[] = {"code", "silent", "store_history",
-                                       "stop_on_error", NULL};
-    jspan_t found[STOP_ON_ERROR + 1];
-
-    jspan_members(message_content_json(self->message), keys, found);
     self->code = found[CODE];
     self->silent = flag(found[SILENT], false);
     self->store_history = !self->silent && flag(found[STORE_HISTORY], true);
@@ -121,34 +228,52 @@ static void read_time_limit(request_t *self, jspan_t limit)
     if (jspan_to_real(limit, &seconds) && seconds >= 0.001 && seconds <= 1e9)
         self->time_limit_ms = (int64_t) (seconds * 1000);
     else
-        self->own_flaw = "metadata: `hearth.time_limit` must be a number of "
-                         "seconds from 0.001 to 1e9";
+        self->flaw = "metadata: `hearth.time_limit` must be a number of "
+                     "seconds from 0.001 to 1e9";
 }
 
-static void read_execute(request_t *self)
+/* Reads hearth's members of the metadata, in one pass. */
+static void read_metadata(request_t *self)
 {
-    jspan_t own = jspan_member(message_metadata_json(self->message), "hearth");
+    enum {
+        NAMESPACE,
+        REVIVAL,
+        READER,
+        NOTE,
+        CLIENT,
+        TIME_LIMIT
+    };
+    static const char *const keys[] = {
+        "namespace", "revival", "reader", "note", "client", "time_limit", NULL};
+    jspan_t found[TIME_LIMIT + 1];
 
-    read_content(self);
-    self->wants_namespace = flag(jspan_member(own, "namespace"), false);
-    self->is_revival = flag(jspan_member(own, "revival"), false);
-    self->reader = jspan_member(own, "reader");
-    read_note(self, own);
-    read_time_limit(self, jspan_member(own, "time_limit"));
+    jspan_members(jspan_member(message_metadata_json(self->message), "hearth"),
+                  keys, found);
+    self->wants_namespace = flag(found[NAMESPACE], false);
+    self->is_revival = flag(found[REVIVAL], false);
+    self->reader = found[READER];
+    read_note(self, found[NOTE], found[CLIENT]);
+    read_time_limit(self, found[TIME_LIMIT]);
 }
 
 request_t *request_new(uint64_t number, channel_t channel,
                        message_t **message_p)
 {
     request_t *self = mem_new(sizeof *self);
+    jspan_t found[WANTS];
 
     self->number = number;
     self->channel = channel;
     self->message = take_ptr(*message_p);
     self->frame_type = request_frame_type(message_type(self->message));
     self->is_execute = self->frame_type == FRAME_EXECUTE;
-    if (self->is_execute)
-        read_execute(self);
+    find_wanted(self->message, found);
+    if (self->is_execute) {
+        read_content(self, found);
+        read_metadata(self);
+    }
+    if (!self->flaw)
+        self->flaw = content_flaw(self->message, found);
     self->bytes = sizeof *self + message_bytes(self->message)
                   + (self->note ? strlen(self->note) : 0);
     return self;
@@ -295,110 +420,4 @@ request_t *request_from_record(const journal_record_t *record)
     snprintf(request->frontend, sizeof request->frontend, "%s",
              frontend ? frontend : "");
     return request;
-}
-
-/* The member types that the kernel relies on. */
-static const struct {
-    const char *type, *key;
-    enum {
-        WANT_STRING,
-        WANT_BOOL,
-        WANT_INTEGER,
-        WANT_OBJECT
-    } want;
-    bool is_required;
-    const char *flaw;
-} wants[] = {
-    {"execute_request", "code", WANT_STRING, true,
-     "execute_request: `code` must be a string"},
-    {"execute_request", "silent", WANT_BOOL, false,
-     "execute_request: `silent` must be true or false"},
-    {"execute_request", "store_history", WANT_BOOL, false,
-     "execute_request: `store_history` must be true or false"},
-    {"execute_request", "allow_stdin", WANT_BOOL, false,
-     "execute_request: `allow_stdin` must be true or false"},
-    {"execute_request", "stop_on_error", WANT_BOOL, false,
-     "execute_request: `stop_on_error` must be true or false"},
-    {"execute_request", "user_expressions", WANT_OBJECT, false,
-     "execute_request: `user_expressions` must be an object"},
-    {"complete_request", "code", WANT_STRING, true,
-     "complete_request: `code` must be a string"},
-    {"complete_request", "cursor_pos", WANT_INTEGER, false,
-     "complete_request: `cursor_pos` must be an integer"},
-    {"inspect_request", "code", WANT_STRING, true,
-     "inspect_request: `code` must be a string"},
-    {"inspect_request", "cursor_pos", WANT_INTEGER, false,
-     "inspect_request: `cursor_pos` must be an integer"},
-    {"inspect_request", "detail_level", WANT_INTEGER, false,
-     "inspect_request: `detail_level` must be 0 or 1"},
-    {"is_complete_request", "code", WANT_STRING, true,
-     "is_complete_request: `code` must be a string"},
-    {"history_request", "hist_access_type", WANT_STRING, true,
-     "history_request: `hist_access_type` must be range, tail or search"},
-    {"comm_open", "comm_id", WANT_STRING, true,
-     "comm_open: `comm_id` must be a string"},
-    {"comm_open", "target_name", WANT_STRING, true,
-     "comm_open: `target_name` must be a string"},
-    {"comm_msg", "comm_id", WANT_STRING, true,
-     "comm_msg: `comm_id` must be a string"},
-    {"comm_close", "comm_id", WANT_STRING, true,
-     "comm_close: `comm_id` must be a string"},
-};
-
-#define WANTS (sizeof wants / sizeof *wants)
-
-/* Finds the members that the kernel relies on, in one pass. */
-static void find_wanted(jspan_t object, const char *type, jspan_t found[WANTS])
-{
-    jspan_t key, value;
-    size_t cursor = 0;
-
-    while (jspan_each(object, &cursor, &key, &value))
-        for (size_t i = 0; i < WANTS; i++)
-            if (strcmp(wants[i].type, type) == 0
-                && jspan_text_equals(key, wants[i].key))
-                found[i] = value;
-}
-
-const char *request_flaw(const request_t *self)
-{
-    jspan_t object = message_content_json(self->message);
-    jspan_t found[WANTS] = {{0}};
-    const char *type = message_type(self->message);
-
-    if (jspan_is(object, JSPAN_ABSENT))
-        return "content is not JSON";
-    if (self->own_flaw)
-        return self->own_flaw;
-    find_wanted(object, type, found);
-    for (size_t i = 0; i < WANTS; i++) {
-        jspan_t value = found[i];
-        bool is_right = false;
-
-        if (strcmp(wants[i].type, type) != 0)
-            continue;
-        /* null means absent, like in ipykernel. */
-        if (jspan_is(value, JSPAN_ABSENT) || jspan_is(value, JSPAN_NULL)) {
-            if (wants[i].is_required)
-                return wants[i].flaw;
-            continue;
-        }
-        switch (wants[i].want) {
-        case WANT_STRING:
-            is_right = jspan_is(value, JSPAN_STRING);
-            break;
-        case WANT_BOOL:
-            is_right = jspan_is_bool(value);
-            break;
-        case WANT_INTEGER:
-            is_right = jspan_is_integer(value);
-            break;
-        case WANT_OBJECT:
-            is_right = jspan_is(value, JSPAN_OBJECT);
-            break;
-        }
-        if (!is_right)
-            return wants[i].flaw;
-    }
-    return NULL;
 }

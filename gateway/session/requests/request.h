@@ -31,7 +31,8 @@ typedef struct request {
                               in its message */
     int64_t time_limit_ms; /* 0: none */
     char *note;            /* owned; JSON for the journal, or NULL */
-    const char *own_flaw;  /* what is wrong with hearth's metadata, or NULL */
+    const char *flaw;      /* what is wrong with its members, as a sentence;
+                              NULL: they are right */
     bool is_journaled;     /* its end will be journaled, too */
     bool is_started;       /* its busy and execute_input were sent */
     int64_t came_us;       /* monotonic; 0: not from a client of this gateway */
@@ -53,10 +54,6 @@ uint16_t request_frame_type(const char *message_type);
 /* Writes the type of the reply: "execute_reply" to "execute_request". Returns
  * false if there is no reply (comms). */
 bool request_reply_type(const request_t *self, char ret_type[64]);
-
-/* Returns what is wrong with the types in its content, as a sentence; NULL if
- * they are right. */
-const char *request_flaw(const request_t *self);
 
 /* Returns true if that peer has sent it: an identity on a socket, or the name
  * of a frontend's viewer. */

@@ -103,7 +103,7 @@ static char *note_of(size_t size, size_t by)
     metadata = mem_format("{\"hearth\":{\"note\":\"%s\",\"client\":\"%s\"}}",
                           text, name);
     request = make("execute_request", metadata, "{\"code\":\"1\"}");
-    assert_int_equal(request_flaw(request) != NULL, !request->note);
+    assert_int_equal(request->flaw != NULL, !request->note);
     return mem_text(request->note);
 }
 
@@ -143,7 +143,7 @@ static void a_note_is_a_text(void **state)
         cleanup_request request_t *request =
             make("execute_request", metadata, "{\"code\":\"1\"}");
 
-        assert_int_equal(request_flaw(request) != NULL, cases[i].is_refused);
+        assert_int_equal(request->flaw != NULL, cases[i].is_refused);
         if (cases[i].note)
             assert_string_equal(request->note, cases[i].note);
         else
@@ -159,7 +159,7 @@ static const char *limit_flaw(const char *metadata, int64_t *ret_limit_ms)
         request_new(5, CHANNEL_SHELL, &message);
 
     *ret_limit_ms = request->time_limit_ms;
-    return request_flaw(request);
+    return request->flaw;
 }
 
 static void refuses_a_time_limit_that_is_none(void **state)
@@ -453,7 +453,7 @@ static void names_what_is_wrong_with_the_content(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cleanup_request request_t *request =
             make(cases[i].type, "{}", cases[i].content);
-        const char *flaw = request_flaw(request);
+        const char *flaw = request->flaw;
 
         if (cases[i].flaw) {
             assert_non_null(flaw);
