@@ -244,11 +244,24 @@ static void on_state(kernel_losses_t *self, const journal_record_t *record)
         on_ready(self, record);
 }
 
+/* Returns false if a reply names no variables for sure. Most name none, which a
+ * look at the bytes settles. */
+static bool may_name_variables(bytes_t metadata)
+{
+    return metadata.size
+           && memmem(metadata.bytes, metadata.size, "\"namespace\"", 11);
+}
+
 static void on_reply(kernel_losses_t *self, const journal_record_t *record)
 {
-    jspan_t own = jspan_member(check(record->metadata), "hearth");
-    jspan_t difference = jspan_member(own, "namespace");
+    jspan_t own, difference;
 
+    if (record->kernel_seq && !may_name_variables(record->metadata)) {
+        self->is_in_cell = false;
+        return;
+    }
+    own = jspan_member(check(record->metadata), "hearth");
+    difference = jspan_member(own, "namespace");
     if (record->kernel_seq
         || (own.kind != JSPAN_ABSENT
             && jspan_is(jspan_member(own, "lost"), JSPAN_ABSENT))) {
