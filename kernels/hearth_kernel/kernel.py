@@ -291,11 +291,11 @@ class Kernel(State):
         finally:
             self.wake()
 
-    def practise(self, times: int = rehearsal.TIMES) -> None:
+    def rehearse_in_zygote(self, times: int = rehearsal.TIMES) -> None:
         """Rehearse in the zygote what its kernels will do."""
         self.interrupts.is_rehearsing = True
         try:
-            rehearsal.practise(self, times)
+            rehearsal.rehearse_in_zygote(self, times)
         finally:
             self.interrupts.is_rehearsing = False
 

@@ -273,9 +273,9 @@ def warm(
     forget_files()
     start_openssl()
     if is_zygote:
-        kernel.practise(1)
-        codes.gather(lambda: kernel.practise(1))
-        kernel.practise()
+        kernel.rehearse_in_zygote(1)
+        codes.gather(lambda: kernel.rehearse_in_zygote(1))
+        kernel.rehearse_in_zygote()
     gc.collect()
     if is_zygote:
         immortal.make()
@@ -283,5 +283,5 @@ def warm(
     if is_zygote:
         settle()
         # Free memory is now where it will be in each kernel.
-        kernel.practise()
+        kernel.rehearse_in_zygote()
     return shell, loaded, missing

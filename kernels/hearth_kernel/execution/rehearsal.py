@@ -136,7 +136,7 @@ def _begin(kernel: Any) -> None:
     os.close(theirs)
 
 
-def practise(kernel: Any, times: int) -> None:
+def rehearse_in_zygote(kernel: Any, times: int) -> None:
     """Rehearse in the zygote, so often that it leaves no further trace.
 
     CPython 3.11 and later counts in each function's code how often it ran,

@@ -24,7 +24,7 @@ from hearth_kernel.forking import codes
 from hearth_kernel.warm import warm
 shell, _, _ = warm([])
 code = kernel.Kernel.serve.__code__
-used = codes._note_calls(kernel._prepared.practise)
+used = codes._note_calls(kernel._prepared.rehearse_in_zygote)
 print(json.dumps({
     "names": sorted(name for name in shell.user_ns if name[0] != "_"),
     "inputs": shell.user_ns["In"],
