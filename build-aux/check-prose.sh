@@ -5,7 +5,8 @@
 # of the tools' descriptions and of .def tables, and the words of the product's
 # sentences for users. `check-prose.sh . FILE...` checks only those files. Comments
 # of the folders in STRICT may begin with no word of OPENERS, not only those of
-# functions, and their sentences are shorter.
+# functions. Their sentences are shorter, and so are those of the documents in
+# SHORT.
 set -eu
 cd "${1:-${srcdir:-.}}"
 [ $# -eq 0 ] || shift
@@ -65,7 +66,7 @@ function look(text, is_function,    rest, at, depth, place, letter) {
         rest = at ? substr(rest, at + RLENGTH) : ""
         if (tolower(text) ~ / the one .* the other[^a-z]/)
             complain("the one ... the other")
-        if (words_of(text) > (is_strict ? STRICT_WORDS_MAX : WORDS_MAX))
+        if (words_of(text) > (is_strict || is_short ? SHORT_WORDS_MAX : WORDS_MAX))
             complain("a sentence of " words_of(text) " words: " \
                      substr(text, 1, 50) "...")
     }
@@ -226,9 +227,10 @@ function python(line,    rest, text) {
     if (line !~ /^ *$/) was_def = line ~ /^ *(async )?def / || (was_def && line !~ /^ *[a-z]+ = /)
 }
 BEGIN {
-    WORDS_MAX = 40; STRICT_WORDS_MAX = 25; CELL_MAX = 120
+    WORDS_MAX = 40; SHORT_WORDS_MAX = 25; CELL_MAX = 120
     STRICT = "^(base|protocol|sandbox|workspace|notebooks|kernels|gateway)/.*[.](c|h|def|py|json)$" \
              "|^etc/.*[.]cfg$"
+    SHORT = "^(README|HACKING|docs/design/ARCHITECTURE|docs/guide/.*)[.]md$"
     OPENERS = "^(With|Of|That|Those|One that|What|Whose|Who|So many|The same)[ ,:.]"
     BANNED = "[^a-z](is none|are none|so many|whoever|whosoever|somebody|" \
              "nobody|anybody|behind|in front|told|tells|stands|parted from|" \
@@ -239,7 +241,8 @@ BEGIN {
               "is|at|but|only|not))"
     NOUNLESS = NO_NOUN " whom? |[^a-z]of before[.,;: ]"
 }
-FNR == 1 { is_strict = FILENAME ~ STRICT; is_code = is_written = is_block = was_blank = 0; unit = comment = ""
+FNR == 1 { is_strict = FILENAME ~ STRICT; is_short = FILENAME ~ SHORT
+           is_code = is_written = is_block = was_blank = 0; unit = comment = ""
            in_comment = after_comment = in_string = is_raw = was_def = 0
            before = pieces = ""
            start = 1 }

@@ -170,6 +170,25 @@ def test_a_description_may_begin_on_the_next_line(tmp_path, text, folder):
     assert complaints(tmp_path, name, text).endswith(': "is none"\n')
 
 
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("README.md", 25),
+        ("HACKING.md", 25),
+        ("docs/design/ARCHITECTURE.md", 25),
+        ("docs/guide/a.md", 25),
+        ("docs/design/a.md", 40),
+        ("docs/reference/a.md", 40),
+        ("clients/python/README.md", 40),
+    ],
+)
+def test_sentences_of_documents_have_a_length(tmp_path, name, most):
+    words = "Word" + " word" * (most - 1)
+    assert complaints(tmp_path, name, f"{words}. {words}.\n") == ""
+    found = complaints(tmp_path, name, f"{words} more.\n")
+    assert f"a sentence of {most + 1} words" in found
+
+
 def test_the_last_paragraph_is_read(tmp_path):
     text = "It waits.\n\nThe path is none.\n"
     assert 'a.md:3: "is none"' in complaints(tmp_path, "a.md", text)
