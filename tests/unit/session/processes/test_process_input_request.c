@@ -197,8 +197,8 @@ static void nothing_is_written_after_the_end_of_the_input(void **state)
     DID("keeper INPUT_END 0 0; control process_input_reply ok");
 }
 
-static void nothing_is_written_to_an_input_that_the_process_has_closed(
-    void **state)
+static void
+nothing_is_written_to_an_input_that_the_process_has_closed(void **state)
 {
     session_t *self = *state;
     process_t *process = process_steps_add(self);

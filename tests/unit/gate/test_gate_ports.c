@@ -2,7 +2,7 @@
 #include "base/fd.h"
 #include "gateway/gate/listener.h"
 #include "tests/lib/test.h"
-#include "tests/unit/channels/gate_rig.h"
+#include "tests/unit/gate/gate_rig.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* See gate_rig.h. */
-#include "tests/unit/channels/gate_rig.h"
+#include "tests/unit/gate/gate_rig.h"
 
 #include "base/clock.h"
 #include "base/fd.h"

@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "gateway/gate/traffic.h"
 #include "tests/lib/test.h"
-#include "tests/unit/channels/gate_rig.h"
+#include "tests/unit/gate/gate_rig.h"
 
 #include <errno.h>
 #include <string.h>
