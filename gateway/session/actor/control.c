@@ -216,7 +216,7 @@ static bool abort_waiting(session_t *self, const session_command_t *command)
 {
     const request_t *request =
         request_queue_find_id(self->requests, command->interrupt.msg_id);
-    bool waits = request && request->is_execute;
+    bool waits = request && request_is_execute(request);
 
     if (request && request == request_queue_running(self->requests))
         return false;

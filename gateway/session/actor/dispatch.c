@@ -158,9 +158,9 @@ static void begin_cell(session_t *self, const request_t *request)
 static void note_cell(session_t *self, const request_t *request)
 {
     announce_start(self);
-    if (request->is_seed)
+    if (request_is_seed(request))
         return;
-    if (request->is_started)
+    if (request_is_started(request))
         audit_events_cell_resume(self->audit, request);
     else
         audit_events_cell_begin(self->audit, request);
@@ -169,21 +169,21 @@ static void note_cell(session_t *self, const request_t *request)
 void dispatch_start(session_t *self, request_t **request_p)
 {
     request_t *request = *request_p;
-    bool is_fresh = !request->is_started;
+    bool is_fresh = !request_is_started(request);
     fault_t fault;
 
     if (!session_state_step(self->state, STATE_ON_BEGIN))
         return;
     request_queue_start(self->requests, request_p);
-    if (request->is_execute)
+    if (request_is_execute(request))
         begin_cell(self, request);
-    if (request->is_execute && is_fresh)
+    if (request_is_execute(request) && is_fresh)
         tool_calls_begin_cell(self->tools.calls);
     dispatch_send(self, request);
-    if (request->is_execute)
+    if (request_is_execute(request))
         note_cell(self, request);
     replies_announce(self, request);
-    if (request->is_execute && is_fresh && !request->silent
+    if (request_is_execute(request) && is_fresh && !request->silent
         && publish_input(self, request, &fault) < 0)
         log_warning("session=%s execute_input: %s", self->spec->id, fault.text);
 }
@@ -256,8 +256,8 @@ void dispatch_on_replies(void *session)
 
 bool dispatch_aborts(const request_t *running, jspan_t status)
 {
-    return running->is_execute && running->stop_on_error && !running->silent
-           && jspan_text_equals(status, "error");
+    return request_is_execute(running) && running->stop_on_error
+           && !running->silent && jspan_text_equals(status, "error");
 }
 
 /* Replaces KeyboardInterrupt by the limit's sentence; a cell that has caught
@@ -273,7 +273,7 @@ static int explain_limit(session_t *self, request_t *request, jspan_t *content,
         replies_write_limit(self, request, out);
         return jspan_check(out->data, out->size, content, fault);
     }
-    if (limit == CELL_LIMIT_TIME && request->is_execute)
+    if (limit == CELL_LIMIT_TIME && request_is_execute(request))
         replies_remark_limit(self, request);
     return 0;
 }
@@ -307,15 +307,15 @@ static void record_reply(session_t *self, const request_t *request,
     cell_cost_t cost = resource_monitor_cost(self->limits.monitor);
 
     revive_note_reply(self->start.revival, request);
-    if (request->is_execute)
+    if (request_is_execute(request))
         buffer_clear(&self->tools.missing);
-    if (!request->is_answered)
+    if (!request_is_answered(request))
         publisher_turn(self->publisher, "idle", request);
-    if (request->is_execute && !request->is_seed)
+    if (request_is_execute(request) && !request_is_seed(request))
         audit_events_cell_end(self->audit, request, content,
                               output_limit_cell_bytes(self->limits.output),
                               &cost);
-    if (request->is_execute)
+    if (request_is_execute(request))
         monitoring_apply(self, said, cell);
     latency_count(&self->latency, request, clock_monotonic_us());
     if (self->latency.gathered.count)
@@ -331,11 +331,11 @@ static void end_turn(session_t *self, jspan_t content, bool aborts)
     session_state_step(self->state, STATE_ON_END);
     escalation_end(self, "interrupted", "preserved");
     request = request_queue_finish(self->requests);
-    if (request->is_execute)
+    if (request_is_execute(request))
         activity_touch(self);
     if (aborts)
         replies_abort_cells(self);
-    if (request->is_seed)
+    if (request_is_seed(request))
         judge_seed(self, content);
 }
 
@@ -343,7 +343,7 @@ static void end_turn(session_t *self, jspan_t content, bool aborts)
 static void write_members(session_t *self, const request_t *request,
                           buffer_t *members)
 {
-    if (request->is_execute) {
+    if (request_is_execute(request)) {
         resource_monitor_cell_end(self->limits.monitor, clock_monotonic_ms(),
                                   members);
         tool_missing_write(&self->tools.missing, members);
@@ -364,7 +364,7 @@ int dispatch_finish(session_t *self, const frame_t *frame,
     bytes_t metadata = frame->metadata;
     int r;
 
-    if (request->is_execute)
+    if (request_is_execute(request))
         request_queue_read_count(self->requests, content->metadata);
     write_members(self, request, &members);
     if (members.size) {

@@ -51,7 +51,7 @@ void kernel_events_on_journal(void *session)
 
     if (!session_kernel(self) || session_state_is(self->state, PHASE_GONE))
         return;
-    if (running && !running->is_answered && waited > STUCK_GRACE_MS)
+    if (running && !request_is_answered(running) && waited > STUCK_GRACE_MS)
         replies_fail(
             self, running, "JournalError",
             "the session's journal cannot be written; the cell goes on "
@@ -141,7 +141,7 @@ static int on_reply(session_t *self, const frame_t *frame,
         return on_reply_beside(self, frame, content->object, fault);
     if (request_reply_type(running, type)
         && kernel_permissions_check_answer(content->reply.status,
-                                           running->is_execute, fault)
+                                           request_is_execute(running), fault)
                < 0)
         return fault_wrap(fault, "request %" PRIu64, frame->request);
     /* Requests that have arrived by now are aborted with the failed cell. Later
@@ -267,7 +267,7 @@ static int on_welcome(session_t *self, const frame_t *frame, fault_t *fault)
      * arrived. A kernel that has it knows its number and ignores the
      * repetition. */
     running = request_queue_running(self->requests);
-    if (running && !running->is_answered)
+    if (running && !request_is_answered(running))
         dispatch_send(self, running);
     if (running && jspan_is(jspan_member(content, "awaiting"), JSPAN_TRUE)
         && request_queue_note_awaiting(self->requests, running->number))

@@ -108,8 +108,8 @@ static void accept_request(session_t *self, request_t **request_p)
     cleanup_request request_t *request = take_ptr(*request_p);
     const char *id = message_id(request->message);
     uint64_t number = request->number;
-    bool is_aborted =
-        request->is_execute && request_queue_is_aborted(self->requests, id);
+    bool is_aborted = request_is_execute(request)
+                      && request_queue_is_aborted(self->requests, id);
     fault_t fault;
 
     if (request_queue_knows_id(self->requests, id)) {
@@ -164,7 +164,7 @@ static void refuse_gone(session_t *self, request_t *request)
     replies_write_gone(self, &name, &sentence);
     /* Not journaled: the session's record is closed. */
     replies_announce(self, request);
-    if (request->is_execute && !request->silent) {
+    if (request_is_execute(request) && !request->silent) {
         cleanup_buffer buffer_t content = BUFFER_EMPTY;
         error_reply_write_event(name, (const char *) sentence.data, &content);
         publisher_broadcast(self->publisher, "error",

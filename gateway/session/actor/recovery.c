@@ -223,8 +223,8 @@ static void on_record(session_t *self, const journal_record_t *record)
         break;
     case JOURNAL_EVENT:
         request = request_queue_find(self->requests, record->request);
-        if (request && !request->is_started) {
-            request->is_started = true;
+        if (request && !request_is_started(request)) {
+            request->progress = REQUEST_STARTED;
             request->begun_us = record->wall_us;
         }
         if (strcmp(record->type, "input_request") == 0)

@@ -263,7 +263,7 @@ static void report(session_t *self)
     log_notice("session=%s kernel ended reason=%s detail=\"%s\"",
                self->spec->id, end_reason_name(self->cause.reason),
                self->cause.detail);
-    if (running && running->is_execute && !running->is_seed)
+    if (running && request_is_execute(running) && !request_is_seed(running))
         audit_events_cell_lost(self->audit, running);
     if (!self->spec->is_pooled && sequel != SEQUEL_REPEAT) {
         announce_start(self);

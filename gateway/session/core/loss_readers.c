@@ -25,7 +25,7 @@ bool loss_readers_name(const request_t *request,
 {
     cleanup_free char *name = NULL;
 
-    if (!request->is_execute || request->silent)
+    if (!request_is_execute(request) || request->silent)
         return false;
     name = request_reader(request);
     if (!name)

@@ -118,7 +118,7 @@ static bool has_reader(const session_t *self, uint64_t last)
 {
     const request_t *running = request_queue_running(self->requests);
 
-    if (running && !running->is_answered && is_reader(running))
+    if (running && !request_is_answered(running) && is_reader(running))
         return true;
     for (const request_t *at = request_queue_first(self->requests);
          at && at->number <= last; at = at->next)

@@ -24,9 +24,10 @@ static int64_t last_count(const session_t *self)
 
 void replies_announce(session_t *self, request_t *request)
 {
-    if (!request->is_started)
+    if (!request_is_started(request)) {
         publisher_turn(self->publisher, "busy", request);
-    request->is_started = true;
+        request->progress = REQUEST_STARTED;
+    }
 }
 
 static void publish_error(session_t *self, const request_t *request,
@@ -71,10 +72,10 @@ static bool fail(session_t *self, request_t *request, const char *ename,
     cleanup_buffer buffer_t content = BUFFER_EMPTY, metadata = BUFFER_EMPTY;
     bool is_journaled;
 
-    if (request->is_answered)
+    if (request_is_answered(request))
         return false;
     replies_announce(self, request);
-    if (request->is_execute && !request->silent)
+    if (request_is_execute(request) && !request->silent)
         publish_error(self, request, ename, evalue);
     error_reply_write(request, last_count(self), ename, evalue, &content);
     loss_report_write_foreseen(self, request, &metadata);
@@ -82,7 +83,7 @@ static bool fail(session_t *self, request_t *request, const char *ename,
                                 buffer_bytes(&content));
     request->is_journaled &= is_journaled;
     publisher_turn(self->publisher, "idle", request);
-    request->is_answered = true;
+    request->progress = REQUEST_ANSWERED;
     return is_journaled;
 }
 

@@ -346,7 +346,7 @@ int publisher_reply(publisher_t *self, const request_t *request,
     r = append(self, &record, fault);
     if (r < 0)
         return r;
-    if (is_sent && !request->is_answered)
+    if (is_sent && !request_is_answered(request))
         send_reply(self, request, record.seq, header, metadata, content);
     return 0;
 }

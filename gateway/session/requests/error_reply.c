@@ -34,7 +34,7 @@ void error_reply_write(const request_t *request, int64_t count,
     if (request->message
         && strcmp(message_type(request->message), "kernel_info_request") == 0)
         jspan_write_text(out, "protocol_version", MESSAGE_PROTOCOL_VERSION);
-    if (request->is_execute) {
+    if (request_is_execute(request)) {
         jspan_write_integer(out, "execution_count", count);
         jspan_write_object(out, "user_expressions");
         jspan_write_end(out);

@@ -3,7 +3,7 @@
 
 void latency_count(latency_t *self, const request_t *request, int64_t now_us)
 {
-    if (request->came_us && !request->is_answered)
+    if (request->came_us && !request_is_answered(request))
         histogram_note(&self->gathered, histogram_round_trip,
                        now_us - request->came_us);
 }

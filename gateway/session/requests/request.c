@@ -250,7 +250,8 @@ static void read_metadata(request_t *self)
     jspan_members(jspan_member(message_metadata_json(self->message), "hearth"),
                   keys, found);
     self->wants_namespace = flag(found[NAMESPACE], false);
-    self->is_revival = flag(found[REVIVAL], false);
+    if (flag(found[REVIVAL], false))
+        self->purpose = REQUEST_FOR_REVIVAL;
     self->reader = found[READER];
     read_note(self, found[NOTE], found[CLIENT]);
     read_time_limit(self, found[TIME_LIMIT]);
@@ -266,9 +267,8 @@ request_t *request_new(uint64_t number, channel_t channel,
     self->channel = channel;
     self->message = take_ptr(*message_p);
     self->frame_type = request_frame_type(message_type(self->message));
-    self->is_execute = self->frame_type == FRAME_EXECUTE;
     find_wanted(self->message, found);
-    if (self->is_execute) {
+    if (request_is_execute(self)) {
         read_content(self, found);
         read_metadata(self);
     }

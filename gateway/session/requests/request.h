@@ -6,11 +6,26 @@
 #include "base/cleanup.h"
 #include "notebooks/journal/writer.h"
 #include "protocol/channel.h"
+#include "protocol/frame.h"
 #include "protocol/limits.h"
 #include "protocol/message.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* How far it is. Only the gateway's own answer ends it before the kernel's. */
+typedef enum {
+    REQUEST_WAITING,
+    REQUEST_STARTED, /* its busy and execute_input were sent */
+    REQUEST_ANSWERED /* the client has its reply; the kernel still works */
+} request_progress_t;
+
+/* What it is run for. */
+typedef enum {
+    REQUEST_FOR_CLIENT,
+    REQUEST_FOR_REVIVAL, /* a recorded cell, run again by a revival */
+    REQUEST_FOR_SEED     /* of the profile's seed, not of a client */
+} request_purpose_t;
 
 typedef struct request {
     struct request *next; /* in the session's queue */
@@ -21,11 +36,10 @@ typedef struct request {
     size_t bytes;         /* its approximate memory */
     char frontend[FRONTEND_NAME_MAX
                   + 1]; /* the client's frontend; "": over ZeroMQ */
-    bool is_execute;
+    request_progress_t progress;
+    request_purpose_t purpose;
     jspan_t code; /* of an execute_request, in its message */
     bool silent, store_history, stop_on_error; /* likewise */
-    bool is_revival;       /* a recorded cell, run again by a revival */
-    bool is_seed;          /* of the profile's seed, not of a client */
     bool wants_namespace;  /* the reply reports changes of variables */
     jspan_t reader;        /* name of the client that wants to learn of losses,
                               in its message */
@@ -34,10 +48,8 @@ typedef struct request {
     const char *flaw;      /* what is wrong with its members, as a sentence;
                               NULL: they are right */
     bool is_journaled;     /* its end will be journaled, too */
-    bool is_started;       /* its busy and execute_input were sent */
     int64_t came_us;       /* monotonic; 0: not from a client of this gateway */
     int64_t begun_us; /* wall clock, if an earlier gateway began it; or 0 */
-    bool is_answered; /* the client has its reply; the kernel still works */
     bool is_remarked; /* the journal has that it ran past its time limit */
 } request_t;
 
@@ -46,6 +58,29 @@ request_t *request_new(uint64_t number, channel_t channel,
                        message_t **message_p);
 void request_destroy(request_t **self_p);
 #define cleanup_request CLEANUP(request_destroy)
+
+/* Returns true if it runs a cell. */
+static inline bool request_is_execute(const request_t *self)
+{
+    return self->frame_type == FRAME_EXECUTE;
+}
+
+/* Returns true if clients know that it has begun: also once it is answered. */
+static inline bool request_is_started(const request_t *self)
+{
+    return self->progress != REQUEST_WAITING;
+}
+
+/* Returns true if the client has its reply while the kernel still works. */
+static inline bool request_is_answered(const request_t *self)
+{
+    return self->progress == REQUEST_ANSWERED;
+}
+
+static inline bool request_is_seed(const request_t *self)
+{
+    return self->purpose == REQUEST_FOR_SEED;
+}
 
 /* Returns the frame type of a Jupyter message type that kernels answer; 0 if
  * kernels answer no such message. */

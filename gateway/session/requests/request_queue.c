@@ -150,7 +150,7 @@ request_t *request_queue_pop_execute(request_queue_t *self)
 {
     request_t **at = &self->first;
 
-    while (*at && !(*at)->is_execute)
+    while (*at && !request_is_execute(*at))
         at = &(*at)->next;
     return unlink_at(self, at);
 }
@@ -243,7 +243,7 @@ request_t *request_queue_running(const request_queue_t *self)
 
 bool request_queue_runs_cell(const request_queue_t *self)
 {
-    return self->running && self->running->is_execute;
+    return self->running && request_is_execute(self->running);
 }
 
 bool request_queue_runs(const request_queue_t *self, uint64_t number)
@@ -253,7 +253,7 @@ bool request_queue_runs(const request_queue_t *self, uint64_t number)
 
 bool request_queue_note_awaiting(request_queue_t *self, uint64_t number)
 {
-    if (!request_queue_runs(self, number) || !self->running->is_execute)
+    if (!request_queue_runs(self, number) || !request_is_execute(self->running))
         return false;
     self->is_awaiting = true;
     return true;
@@ -312,7 +312,7 @@ bytes_t request_queue_parent(const request_queue_t *self, uint64_t number)
         if (self->recent[i].number == number)
             return header_of(&self->recent[i]);
     for (const request_t *at = self->first; number && at; at = at->next)
-        if (at->number == number && at->is_started)
+        if (at->number == number && request_is_started(at))
             return message_header(at->message);
     return (bytes_t){0};
 }

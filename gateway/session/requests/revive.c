@@ -44,8 +44,8 @@ void revive_keep(revive_t *self, bytes_t report)
  * not for silent ones. */
 static bool is_read(const request_t *request)
 {
-    return request->is_execute && !request->silent && !request->is_revival
-           && !request->is_seed;
+    return request_is_execute(request) && !request->silent
+           && request->purpose == REQUEST_FOR_CLIENT;
 }
 
 void revive_write(const revive_t *self, const request_t *request,

@@ -95,7 +95,7 @@ static request_t *make_request(uint64_t number, const char *code)
     request = request_new(number, CHANNEL_SHELL, &message);
     /* No frontend has that name: replies are sent to no client. */
     snprintf(request->frontend, sizeof request->frontend, JOURNAL_SEED);
-    request->is_seed = true;
+    request->purpose = REQUEST_FOR_SEED;
     return request;
 }
 

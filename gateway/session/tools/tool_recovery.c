@@ -74,8 +74,8 @@ static void recover_call(session_t *self, const journal_record_t *record,
     call->until_ms =
         call->begun_ms + (int64_t) self->spec->limits.tool_seconds * 1000;
     request = request_queue_find(self->requests, call->request);
-    if (request && !request->is_started) {
-        request->is_started = true;
+    if (request && !request_is_started(request)) {
+        request->progress = REQUEST_STARTED;
         request->begun_us = record->wall_us;
     }
     if (!call->tool || !call->provider)
@@ -123,7 +123,7 @@ void tool_recovery_take(session_t *self, const journal_record_t *record)
     if (record->kind == JOURNAL_REPLY) {
         /* A comm message may have been served beside the cell that runs. */
         request = request_queue_find(self->requests, record->request);
-        if (!request || request->is_execute)
+        if (!request || request_is_execute(request))
             tool_calls_begin_cell(self->tools.calls);
         return;
     }

@@ -208,7 +208,7 @@ static void a_cell_that_is_sent_again_keeps_its_count_of_calls(void **state)
                           text_bytes("{}"), text_bytes("{}"),
                           text_bytes("{\"code\":\"1\"}"));
     again = request_new(7, CHANNEL_SHELL, &message);
-    again->is_started = true;
+    again->progress = REQUEST_STARTED;
     reply(self, "{\"status\":\"ok\"}");
     dispatch_start(self, &again);
     assert_true(request_queue_runs_cell(self->requests));

@@ -236,7 +236,7 @@ static void an_answered_request_is_not_repeated(void **state)
     session_t *self = *state;
 
     fake_session_run(self);
-    request_queue_running(self->requests)->is_answered = true;
+    request_queue_running(self->requests)->progress = REQUEST_ANSWERED;
     greet(self);
     fake_kernel_says(FRAME_WELCOME, 0, "{\"last\":0}");
     kernel_events_read(self);

@@ -45,7 +45,8 @@ static void a_request_without_a_reply_runs(void **state)
     fake_session_take_over(self);
     assert_int_equal(fake_running(self), number);
     assert_true(session_state_is(self->state, PHASE_BUSY));
-    assert_true(request_queue_running(self->requests)->is_started);
+    assert_int_equal(request_queue_running(self->requests)->progress,
+                     REQUEST_STARTED);
     assert_int_equal(request_queue_running(self->requests)->begun_us,
                      (fake_outside.now_ms - 1000) * 1000);
     assert_int_equal(request_queue_size(self->requests), 2);
@@ -308,7 +309,7 @@ static void processes_are_known_by_their_own_records(void **state)
 
 static void a_report_of_a_revival_waits_for_a_reply(void **state)
 {
-    static const request_t cell = {.is_execute = true};
+    static const request_t cell = {.frame_type = FRAME_EXECUTE};
     session_t *self = *state;
     cleanup_buffer buffer_t members = BUFFER_EMPTY;
 

@@ -403,7 +403,7 @@ static void only_a_clients_cell_is_lost(void **state)
     session_t *self = *state;
 
     fake_session_run(self);
-    request_queue_running(self->requests)->is_seed = true;
+    request_queue_running(self->requests)->purpose = REQUEST_FOR_SEED;
     fake_session_die(self, SIGSEGV);
     DID("audit session_end signal by gateway; iopub error; "
         "shell execute_reply error; iopub idle; kill; "
@@ -459,7 +459,7 @@ static void a_revival_that_cannot_be_journaled_fails(void **state)
 
 static void the_next_reply_has_the_report(void **state)
 {
-    static const request_t cell = {.is_execute = true};
+    static const request_t cell = {.frame_type = FRAME_EXECUTE};
     session_t *self = *state;
     cleanup_buffer buffer_t members = BUFFER_EMPTY;
     fault_t fault;

@@ -211,7 +211,7 @@ static void a_limit_is_counted_and_noted(void **state)
 
 static void latencies_are_handed_over_once(void **state)
 {
-    const request_t request = {.is_execute = true,
+    const request_t request = {.frame_type = FRAME_EXECUTE,
                                .came_us = (fake_outside.now_ms - 5) * 1000};
     session_t *self = *state;
 

@@ -329,7 +329,7 @@ static void an_answered_cell_is_no_reader(void **state)
     loss_steps_cell(self, LOSS_STEPS_READER);
     assert_string_not_equal(foresee(self, 0, "KernelDied"), "");
     request = request_queue_finish(self->requests);
-    request->is_answered = true;
+    request->progress = REQUEST_ANSWERED;
     request_queue_start(self->requests, &request);
     assert_string_equal(foresee(self, 0, "KernelDied"), "");
 }

@@ -48,11 +48,11 @@ static void a_request_is_busy_once(void **state)
     session_t *self = *state;
 
     cell(self);
-    running(self)->is_started = false;
+    running(self)->progress = REQUEST_WAITING;
     replies_announce(self, running(self));
     replies_announce(self, running(self));
     DID("iopub busy");
-    assert_true(running(self)->is_started);
+    assert_int_equal(running(self)->progress, REQUEST_STARTED);
 }
 
 static void a_cell_fails_on_every_channel_once(void **state)
@@ -68,7 +68,7 @@ static void a_cell_fails_on_every_channel_once(void **state)
     HAS("{\"ename\":\"Name\",\"evalue\":\"what \\\"it\\\" was\"", "error");
     HAS("\"ename\":\"Name\"", "execute_reply");
     HAS("\"execution_count\":6", "execute_reply");
-    assert_true(running(self)->is_answered);
+    assert_int_equal(running(self)->progress, REQUEST_ANSWERED);
     assert_true(running(self)->is_journaled);
     assert_int_equal(journal_last_seq(self->journal), seq + 2);
     replies_fail(self, running(self), "Name", "again");

@@ -130,7 +130,7 @@ static void a_reply_is_sent_once(void **state)
     request_t *request = make("execute_request", "");
     fault_t fault;
 
-    request->is_answered = true;
+    request->progress = REQUEST_ANSWERED;
     assert_int_equal(publisher_reply(self->publisher, request, 0, (bytes_t){0},
                                      text_bytes("{}"), &fault),
                      0);

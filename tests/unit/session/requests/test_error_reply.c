@@ -18,7 +18,7 @@ static void writes_an_error_with_one_line_of_traceback(void **state)
 static void a_cells_reply_has_a_count(void **state)
 {
     cleanup_buffer buffer_t cell = BUFFER_EMPTY, other = BUFFER_EMPTY;
-    request_t request = {.is_execute = true};
+    request_t request = {.frame_type = FRAME_EXECUTE};
 
     (void) state;
     error_reply_write(&request, 4, "E", "v", &cell);
@@ -26,7 +26,7 @@ static void a_cells_reply_has_a_count(void **state)
                         "{\"status\":\"error\",\"ename\":\"E\",\"evalue\":"
                         "\"v\",\"traceback\":[\"E: v\"],\"execution_count\":4,"
                         "\"user_expressions\":{},\"payload\":[]}");
-    request.is_execute = false;
+    request.frame_type = 0;
     error_reply_write(&request, 4, "E", "v", &other);
     assert_string_equal((const char *) other.data,
                         "{\"status\":\"error\",\"ename\":\"E\",\"evalue\":"

@@ -22,7 +22,7 @@ static void counts_clients_that_wait_alone(void **state)
 {
     latency_t self = {0};
     request_t own = {.came_us = 0};
-    request_t answered = {.came_us = 1000, .is_answered = true};
+    request_t answered = {.came_us = 1000, .progress = REQUEST_ANSWERED};
 
     (void) state;
     latency_count(&self, &own, 1500);

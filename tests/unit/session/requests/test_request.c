@@ -37,7 +37,7 @@ static void reads_an_execute_request(void **state)
     (void) state;
     assert_null(message);
     assert_int_equal(request->frame_type, FRAME_EXECUTE);
-    assert_true(request->is_execute);
+    assert_true(request_is_execute(request));
     assert_true(request->store_history);
     assert_false(request->stop_on_error);
     assert_int_equal(request->time_limit_ms, 1500);
@@ -82,11 +82,11 @@ static void reads_the_members_of_hearth(void **state)
 
     (void) state;
     assert_true(with->wants_namespace);
-    assert_true(with->is_revival);
+    assert_int_equal(with->purpose, REQUEST_FOR_REVIVAL);
     assert_false(with->store_history);
     assert_false(without->wants_namespace);
-    assert_false(without->is_revival);
-    assert_false(another->is_execute);
+    assert_int_equal(without->purpose, REQUEST_FOR_CLIENT);
+    assert_false(request_is_execute(another));
     assert_false(another->wants_namespace);
 }
 

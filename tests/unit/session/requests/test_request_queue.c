@@ -350,7 +350,7 @@ static void finds_the_comm_messages_that_wait(void **state)
     assert_null(request_queue_find_comm(queue, 5));
     /* Its output has a parent once it was begun beside a cell. */
     assert_int_equal(request_queue_parent(queue, 4).size, 0);
-    last->is_started = true;
+    last->progress = REQUEST_STARTED;
     assert_true(is_header_of(request_queue_parent(queue, 4), "\"m4\""));
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const request_t cell = {.is_execute = true};
+static const request_t cell = {.frame_type = FRAME_EXECUTE};
 
 static void expect(const revive_t *self, const request_t *request,
                    const char *expected)
@@ -31,10 +31,10 @@ static void the_next_reply_has_the_report(void **state)
 static void a_revival_without_readers_has_no_report(void **state)
 {
     static const request_t others[] = {
-        {.is_execute = false},
-        {.is_execute = true, .silent = true},
-        {.is_execute = true, .is_revival = true},
-        {.is_execute = true, .is_seed = true},
+        {.frame_type = 0},
+        {.frame_type = FRAME_EXECUTE, .silent = true},
+        {.frame_type = FRAME_EXECUTE, .purpose = REQUEST_FOR_REVIVAL},
+        {.frame_type = FRAME_EXECUTE, .purpose = REQUEST_FOR_SEED},
     };
     cleanup_revive revive_t *self = revive_new();
     cleanup_buffer buffer_t report = BUFFER_EMPTY;

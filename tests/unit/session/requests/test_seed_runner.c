@@ -27,8 +27,8 @@ static void expect_next(seed_runner_t *self, uint64_t number,
 
     assert_non_null(request);
     assert_int_equal(request->number, number);
-    assert_true(request->is_seed);
-    assert_true(request->is_execute);
+    assert_int_equal(request->purpose, REQUEST_FOR_SEED);
+    assert_true(request_is_execute(request));
     assert_false(request->stop_on_error);
     got = message_content(request->message);
     assert_true(got.size > strlen(content));

@@ -278,7 +278,7 @@ static void serve_comm_beside(session_t *self)
                       "{\"comm_id\":\"x\",\"data\":{}}");
     receive_on_shell(NULL, NULL, self);
     comm = request_queue_first(self->requests);
-    assert_false(comm->is_execute);
+    assert_false(request_is_execute(comm));
     fake_kernel_says(FRAME_AWAITING, fake_running(self), "{}");
     fake_kernel_says(FRAME_REPLY, comm->number, "{}");
     kernel_events_read(self);

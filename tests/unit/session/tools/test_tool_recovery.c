@@ -165,7 +165,7 @@ static request_t *add_request(session_t *self, const char *type)
                     text_bytes("{\"code\":\"1\"}"));
     request_t *request = request_new(7, CHANNEL_SHELL, &message);
 
-    request->is_execute = strcmp(type, "execute_request") == 0;
+    request->frame_type = request_frame_type(type);
     request_queue_push(self->requests, &request);
     return request_queue_find(self->requests, 7);
 }
@@ -178,7 +178,7 @@ static void the_cell_of_a_call_has_started(void **state)
     int64_t begun_us = (fake_outside.now_ms - 5000) * 1000;
 
     take_call(self, 5);
-    assert_true(request->is_started);
+    assert_int_equal(request->progress, REQUEST_STARTED);
     assert_int_equal(request->begun_us, begun_us);
     request->begun_us = 1;
     take_call(self, 6);
