@@ -3,7 +3,15 @@
  * contains both needs either. */
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/api/route.h"
-#include "gateway/http/contents/contents.h"
+#include "gateway/http/contents/contents_change.h"
+#include "gateway/http/contents/contents_checkpoints.h"
+#include "gateway/http/contents/contents_list.h"
+#include "gateway/http/contents/contents_model.h"
+#include "gateway/http/contents/contents_new.h"
+#include "gateway/http/contents/contents_path.h"
+#include "gateway/http/contents/contents_recordings.h"
+#include "gateway/http/contents/contents_save.h"
+#include "gateway/http/contents/contents_show.h"
 
 #include "base/clock.h"
 

@@ -1,8 +1,9 @@
 /* Files of a workspace are renamed or removed, and the answer to all changes
  * shows the result. */
-#include "gateway/http/contents/contents.h"
+#include "gateway/http/contents/contents_change.h"
 
 #include "base/url_encode.h"
+#include "gateway/http/contents/contents_model.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/files_client.h"
 

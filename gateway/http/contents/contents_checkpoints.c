@@ -1,10 +1,12 @@
 /* Checkpoints of files in workspaces: one for each file, like Jupyter Server.
  */
-#include "gateway/http/contents/contents.h"
-#include "gateway/http/core/model.h"
-#include "gateway/http/rpc/registry_client.h"
+#include "gateway/http/contents/contents_checkpoints.h"
 
+#include "gateway/http/contents/contents_change.h"
+#include "gateway/http/contents/contents_model.h"
+#include "gateway/http/core/model.h"
 #include "gateway/http/rpc/files_client.h"
+#include "gateway/http/rpc/registry_client.h"
 
 #include <string.h>
 

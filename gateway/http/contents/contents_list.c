@@ -1,13 +1,12 @@
 /* Folders of workspaces: the live sessions, and the entries of a folder, sent
  * page by page. Hidden files, links and special files are left out. */
-#include "base/fd.h"
-#include "gateway/http/contents/contents.h"
-#include "gateway/http/core/model.h"
-#include "gateway/http/rpc/registry_client.h"
-
-#include "gateway/http/rpc/files_client.h"
+#include "gateway/http/contents/contents_list.h"
 
 #include "base/clock.h"
+#include "base/fd.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/files_client.h"
+#include "gateway/http/rpc/registry_client.h"
 #include "protocol/jspan_write.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* Jupyter's models of files, and refusals. */
+#include "gateway/http/contents/contents_model.h"
+
 #include "base/fd.h"
-#include "gateway/http/contents/contents.h"
+#include "gateway/http/contents/contents_path.h"
 #include "gateway/http/core/authorize.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"

@@ -1,8 +1,10 @@
 /* New files of a workspace: empty ones, folders, and copies. Each gets a name
  * that is free: names are tried until one is. */
-#include "gateway/http/contents/contents.h"
+#include "gateway/http/contents/contents_new.h"
 
 #include "base/fd.h"
+#include "gateway/http/contents/contents_change.h"
+#include "gateway/http/contents/contents_model.h"
 #include "gateway/http/contents/new_name.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/download.h"

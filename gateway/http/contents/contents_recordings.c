@@ -1,11 +1,11 @@
 /* A folder "recordings" with the notebook of each session, live or gone, in its
  * current state. Notebooks are views of journals and cannot be written. */
-#include "gateway/http/contents/contents.h"
+#include "gateway/http/contents/contents_recordings.h"
+
+#include "base/clock.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/export_worker.h"
 #include "gateway/http/rpc/registry_client.h"
-
-#include "base/clock.h"
 
 #include <string.h>
 

@@ -1,14 +1,15 @@
 /* PUT: writes a file of a workspace, whole or in chunks, or makes a folder. The
  * content goes to the files thread piece by piece. The file changes only when
  * the whole content was valid. */
-#include "gateway/http/contents/contents.h"
-#include "gateway/http/core/model.h"
-
-#include "gateway/http/contents/model_decoder.h"
-#include "gateway/http/rpc/chunked_uploads.h"
-#include "gateway/http/rpc/files_client.h"
+#include "gateway/http/contents/contents_save.h"
 
 #include "base/clock.h"
+#include "gateway/http/contents/contents_change.h"
+#include "gateway/http/contents/contents_model.h"
+#include "gateway/http/contents/model_decoder.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/chunked_uploads.h"
+#include "gateway/http/rpc/files_client.h"
 
 #include <string.h>
 

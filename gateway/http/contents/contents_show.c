@@ -2,16 +2,17 @@
  * read. A first pass finds the kind of the file (text, a notebook) and its
  * hash; a second pass sends it. A file that changes between the two ends the
  * answer early. Memory holds a few pieces. */
-#include "base/hex.h"
-#include "gateway/http/contents/contents.h"
-#include "gateway/http/core/model.h"
-
-#include "gateway/http/contents/json_scanner.h"
-#include "gateway/http/contents/untrust.h"
-#include "gateway/http/rpc/download.h"
-#include "gateway/http/rpc/files_client.h"
+#include "gateway/http/contents/contents_show.h"
 
 #include "base/clock.h"
+#include "base/hex.h"
+#include "gateway/http/contents/contents_list.h"
+#include "gateway/http/contents/contents_model.h"
+#include "gateway/http/contents/json_scanner.h"
+#include "gateway/http/contents/untrust.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/download.h"
+#include "gateway/http/rpc/files_client.h"
 
 #include <sodium.h>
 

@@ -8,7 +8,7 @@
 #include "gateway/http/e2b/sandbox_target.h"
 
 #include "gateway/http/api/file_response.h"
-#include "gateway/http/contents/contents.h"
+#include "gateway/http/contents/contents_model.h"
 #include "gateway/http/rpc/files_client.h"
 #include "gateway/http/rpc/upload.h"
 

@@ -7,7 +7,7 @@
 #include "gateway/http/e2b/sandbox_path.h"
 #include "gateway/http/e2b/sandbox_target.h"
 
-#include "gateway/http/contents/contents.h"
+#include "gateway/http/contents/contents_model.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/files_client.h"
 #include "notebooks/json/tree.h"

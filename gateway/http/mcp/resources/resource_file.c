@@ -2,7 +2,7 @@
  * too big is refused with a sentence that says how to get it. */
 #include "gateway/http/mcp/resources/resource_file.h"
 
-#include "gateway/http/contents/contents.h"
+#include "gateway/http/contents/contents_model.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/mcp/protocol/resource_uri.h"
 #include "gateway/http/rpc/download.h"

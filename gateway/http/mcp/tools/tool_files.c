@@ -2,7 +2,7 @@
  * follows no link out of it. It also works when the session is gone, except to
  * fetch and to clone (tool_fetch.c). */
 #include "base/utf8.h"
-#include "gateway/http/contents/contents.h"
+#include "gateway/http/contents/contents_model.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/mcp/results/tool_result.h"
 #include "gateway/http/mcp/tools/hearth_tools.h"

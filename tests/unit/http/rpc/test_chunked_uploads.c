@@ -1,7 +1,8 @@
 /* A file that comes in chunks waits five minutes for the next one. */
 #include "gateway/http/rpc/chunked_uploads.h"
 
-#include "gateway/http/contents/contents.h"
+#include "gateway/http/contents/contents_path.h"
+#include "gateway/http/contents/contents_save.h"
 #include "gateway/http/core/http.h"
 
 #include "tests/lib/test.h"

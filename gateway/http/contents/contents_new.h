@@ -1,0 +1,12 @@
+/* POST: a new file of a workspace. */
+#ifndef HEARTH_GATEWAY_HTTP_CONTENTS_CONTENTS_NEW_H
+#define HEARTH_GATEWAY_HTTP_CONTENTS_CONTENTS_NEW_H
+
+#include "gateway/http/contents/contents_path.h"
+#include "gateway/http/core/http.h"
+
+/* Changes a path below a workspace; the path is not hidden. Answers the
+ * exchange. */
+void workspaces_create(exchange_t *exchange, const contents_path_t *place);
+
+#endif
