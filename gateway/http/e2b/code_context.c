@@ -2,10 +2,8 @@
 #include "gateway/http/e2b/code_context.h"
 
 #include "gateway/http/api/jupyter_models.h"
-#include "gateway/http/e2b/e2b_routes.h"
-#include "gateway/http/e2b/sandbox_target.h"
-
 #include "gateway/http/core/model.h"
+#include "gateway/http/e2b/sandbox_target.h"
 
 #include <string.h>
 

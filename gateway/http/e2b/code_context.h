@@ -9,4 +9,10 @@
  * nothing; if not, it was refused. */
 bool code_context_check(exchange_t *exchange, const json_t *body);
 
+/* Handlers of routes. */
+void code_context_create(exchange_t *exchange);
+void code_context_list(exchange_t *exchange);
+void code_context_restart(exchange_t *exchange);
+void code_context_remove(exchange_t *exchange);
+
 #endif

@@ -1,11 +1,12 @@
 /* The procedures of E2B's service of processes that have one answer. Input that
  * comes as a stream is passed on when all of it has come. */
+#include "gateway/http/e2b/command_procedures.h"
+
 #include "gateway/http/e2b/command_call.h"
 #include "gateway/http/e2b/command_events.h"
 #include "gateway/http/e2b/command_request.h"
 #include "gateway/http/e2b/connect_frame.h"
 #include "gateway/http/e2b/e2b_door.h"
-#include "gateway/http/e2b/e2b_routes.h"
 
 /* Reads the body and the process that it names. */
 static bool read_body(exchange_t *exchange, json_t **ret_body,

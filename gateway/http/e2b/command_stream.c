@@ -2,17 +2,17 @@
  * goes to the client as it comes. The session sends no more than the client
  * takes. The process goes on when its client leaves, and another stream gets
  * what the session has kept of its output. */
+#include "gateway/http/e2b/command_stream.h"
+
+#include "base/clock.h"
+#include "gateway/http/core/model.h"
 #include "gateway/http/e2b/command_call.h"
 #include "gateway/http/e2b/command_events.h"
 #include "gateway/http/e2b/command_request.h"
 #include "gateway/http/e2b/connect_frame.h"
 #include "gateway/http/e2b/e2b_door.h"
-#include "gateway/http/e2b/e2b_routes.h"
 #include "gateway/http/e2b/sandbox.h"
 #include "gateway/http/e2b/sandbox_target.h"
-
-#include "base/clock.h"
-#include "gateway/http/core/model.h"
 
 #include <string.h>
 

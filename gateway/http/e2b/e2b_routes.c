@@ -1,11 +1,18 @@
 /* E2B's door: its REST, its interpreter and its daemon in sandboxes, below one
  * path of the gateway's own port. Features that hearth lacks are refused with a
  * sentence. */
-#include "gateway/http/e2b/e2b_routes.h"
-#include "gateway/http/e2b/e2b_door.h"
-
 #include "gateway/http/api/route.h"
 #include "gateway/http/core/authorize.h"
+#include "gateway/http/e2b/code_context.h"
+#include "gateway/http/e2b/command_procedures.h"
+#include "gateway/http/e2b/command_stream.h"
+#include "gateway/http/e2b/e2b_door.h"
+#include "gateway/http/e2b/execute.h"
+#include "gateway/http/e2b/file_bytes.h"
+#include "gateway/http/e2b/file_procedures.h"
+#include "gateway/http/e2b/sandbox_creation.h"
+#include "gateway/http/e2b/sandbox_life.h"
+#include "gateway/http/e2b/sandbox_list.h"
 
 #define OBSERVE (SCOPE_OBSERVE | AUTHORIZE_BEARER)
 #define EXECUTE (SCOPE_EXECUTE | AUTHORIZE_BEARER)

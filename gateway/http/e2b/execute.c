@@ -1,16 +1,16 @@
 /* POST /execute of E2B's interpreter: runs code and streams what it shows. The
  * lines are read from the session's journal, so a slow client holds nothing up.
  * A client that goes away interrupts its code, and the variables stay. */
-#include "gateway/http/e2b/code_context.h"
-#include "gateway/http/e2b/e2b_routes.h"
-#include "gateway/http/e2b/run_lines.h"
-#include "gateway/http/e2b/run_variables.h"
-#include "gateway/http/e2b/sandbox.h"
-#include "gateway/http/e2b/sandbox_target.h"
+#include "gateway/http/e2b/execute.h"
 
 #include "base/clock.h"
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/e2b/code_context.h"
+#include "gateway/http/e2b/run_lines.h"
+#include "gateway/http/e2b/run_variables.h"
+#include "gateway/http/e2b/sandbox.h"
+#include "gateway/http/e2b/sandbox_target.h"
 #include "gateway/http/executions/execution_request.h"
 #include "notebooks/journal/follower.h"
 

@@ -1,14 +1,14 @@
 /* GET and POST /files of E2B's daemon: the bytes of a file, and files that are
  * written, as they are or in a form. Files of one request are written one after
  * the other; each appears whole or not at all. */
-#include "gateway/http/e2b/e2b_routes.h"
+#include "gateway/http/e2b/file_bytes.h"
+
+#include "gateway/http/api/file_response.h"
+#include "gateway/http/contents/contents_model.h"
 #include "gateway/http/e2b/file_entry.h"
 #include "gateway/http/e2b/multipart.h"
 #include "gateway/http/e2b/sandbox_path.h"
 #include "gateway/http/e2b/sandbox_target.h"
-
-#include "gateway/http/api/file_response.h"
-#include "gateway/http/contents/contents_model.h"
 #include "gateway/http/rpc/files_client.h"
 #include "gateway/http/rpc/upload.h"
 

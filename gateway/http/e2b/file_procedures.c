@@ -1,14 +1,14 @@
 /* The procedures of E2B's service of files, as JSON of the Connect protocol:
  * one request, one answer. The files' thread does the work; it follows no link
  * out of the workspace. */
-#include "gateway/http/e2b/e2b_door.h"
-#include "gateway/http/e2b/e2b_routes.h"
-#include "gateway/http/e2b/file_entry.h"
-#include "gateway/http/e2b/sandbox_path.h"
-#include "gateway/http/e2b/sandbox_target.h"
+#include "gateway/http/e2b/file_procedures.h"
 
 #include "gateway/http/contents/contents_model.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/e2b/e2b_door.h"
+#include "gateway/http/e2b/file_entry.h"
+#include "gateway/http/e2b/sandbox_path.h"
+#include "gateway/http/e2b/sandbox_target.h"
 #include "gateway/http/rpc/files_client.h"
 #include "notebooks/json/tree.h"
 

@@ -1,11 +1,11 @@
 /* Makes a sandbox: a session whose code may be run at E2B's door. A template is
  * a profile; the names of E2B's own templates mean the first one. Features that
  * hearth lacks are refused, so that no client relies on them. */
-#include "gateway/http/e2b/e2b_routes.h"
-#include "gateway/http/e2b/sandbox.h"
-#include "gateway/http/e2b/sandbox_model.h"
+#include "gateway/http/e2b/sandbox_creation.h"
 
 #include "gateway/http/core/model.h"
+#include "gateway/http/e2b/sandbox.h"
+#include "gateway/http/e2b/sandbox_model.h"
 #include "gateway/http/rpc/registry_client.h"
 
 #include <string.h>

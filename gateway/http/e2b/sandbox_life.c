@@ -1,13 +1,13 @@
 /* Requests about a whole sandbox: connect to it, describe it, change its end,
  * end it. The registry decides whether the session lives; the rest is in the
  * sandbox's note. */
-#include "gateway/http/e2b/e2b_routes.h"
-#include "gateway/http/e2b/sandbox.h"
-#include "gateway/http/e2b/sandbox_model.h"
-#include "gateway/http/e2b/sandbox_target.h"
+#include "gateway/http/e2b/sandbox_life.h"
 
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/e2b/sandbox.h"
+#include "gateway/http/e2b/sandbox_model.h"
+#include "gateway/http/e2b/sandbox_target.h"
 
 #include <string.h>
 

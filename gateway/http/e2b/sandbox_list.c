@@ -1,13 +1,13 @@
 /* The list of sandboxes, a page at a time, chosen by state, template and
  * metadata. */
-#include "gateway/http/e2b/e2b_routes.h"
-#include "gateway/http/e2b/metadata_query.h"
-#include "gateway/http/e2b/sandbox.h"
-#include "gateway/http/e2b/sandbox_model.h"
+#include "gateway/http/e2b/sandbox_list.h"
 
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/core/decimal.h"
 #include "gateway/http/core/model.h"
+#include "gateway/http/e2b/metadata_query.h"
+#include "gateway/http/e2b/sandbox.h"
+#include "gateway/http/e2b/sandbox_model.h"
 
 #include <inttypes.h>
 #include <string.h>
