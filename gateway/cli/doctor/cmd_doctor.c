@@ -1,14 +1,19 @@
 /* hearth doctor: reports what this machine offers, and what to do about the
  * rest. Each check is a function in the table. A finding says what was looked
  * at and what was found. If that is not enough, it names one thing to do. */
-#include "gateway/cli/doctor/doctor.h"
-
-#include "gateway/cli/core/command.h"
-
 #include "base/buffer.h"
 #include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/command.h"
 #include "gateway/cli/core/subprocess.h"
 #include "gateway/cli/core/terminal.h"
+#include "gateway/cli/doctor/configuration.h"
+#include "gateway/cli/doctor/fetch.h"
+#include "gateway/cli/doctor/findings.h"
+#include "gateway/cli/doctor/kernel.h"
+#include "gateway/cli/doctor/limits.h"
+#include "gateway/cli/doctor/packages.h"
+#include "gateway/cli/doctor/preinstall.h"
+#include "gateway/cli/doctor/walls.h"
 #include "gateway/discovery/private_folder.h"
 
 #include <jansson.h>

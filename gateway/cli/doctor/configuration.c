@@ -1,6 +1,6 @@
 /* Checks the configuration for hearth doctor: errors at which the gateway would
  * not start, its certificates, and whether its port is free. */
-#include "gateway/cli/doctor/doctor.h"
+#include "gateway/cli/doctor/configuration.h"
 
 #include "base/buffer.h"
 #include "base/cleanup.h"

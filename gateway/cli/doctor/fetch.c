@@ -1,9 +1,11 @@
 /* Checks the download of files and repositories for hearth doctor: for each
  * profile with fetch/allow, whether the folder can be used, whether the
  * certificates of hosts can be verified, and whether there is git. */
-#include "gateway/cli/doctor/doctor.h"
+#include "gateway/cli/doctor/fetch.h"
 
 #include "base/buffer.h"
+#include "gateway/cli/doctor/walls.h"
+#include "gateway/cli/doctor/worker_folder.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

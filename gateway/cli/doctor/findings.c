@@ -1,5 +1,5 @@
 /* Findings that a check of hearth doctor adds to its report. */
-#include "gateway/cli/doctor/doctor.h"
+#include "gateway/cli/doctor/findings.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Checks that this kernel has, and permits, the mechanisms of the walls. */
-#include "gateway/cli/doctor/doctor.h"
+#include "gateway/cli/doctor/kernel.h"
 
 #include "base/buffer.h"
 #include "base/capability.h"

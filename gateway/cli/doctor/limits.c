@@ -1,7 +1,8 @@
 /* Checks resources for sessions: control groups, descriptors, processes. */
-#include "gateway/cli/doctor/doctor.h"
+#include "gateway/cli/doctor/limits.h"
 
 #include "base/buffer.h"
+#include "gateway/cli/doctor/walls.h"
 #include "gateway/config/fd_limits.h"
 
 #include <fcntl.h>

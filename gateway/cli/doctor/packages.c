@@ -1,8 +1,9 @@
 /* Checks packages for hearth doctor: for each profile with an index, whether uv
  * exists, and whether the folder and the advisories can be used. */
-#include "gateway/cli/doctor/doctor.h"
+#include "gateway/cli/doctor/packages.h"
 
 #include "base/buffer.h"
+#include "gateway/cli/doctor/worker_folder.h"
 #include "gateway/config/packages_place.h"
 
 #define NAME_MAX_SIZE 48

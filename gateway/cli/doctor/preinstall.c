@@ -1,9 +1,9 @@
 /* Checks the packages that all sessions of a profile have, for hearth doctor: a
  * gateway that runs knows whether they are there. */
-#include "gateway/cli/client/management_client.h"
-#include "gateway/cli/doctor/doctor.h"
+#include "gateway/cli/doctor/preinstall.h"
 
 #include "base/buffer.h"
+#include "gateway/cli/client/management_client.h"
 #include "notebooks/json/member.h"
 #include "notebooks/json/tree.h"
 

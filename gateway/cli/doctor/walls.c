@@ -1,6 +1,6 @@
 /* Checks the walls of the sandbox by name: whether each holds here, and if not,
  * whether the profiles accept that; and the places that they show. */
-#include "gateway/cli/doctor/doctor.h"
+#include "gateway/cli/doctor/walls.h"
 
 #include "base/buffer.h"
 #include "base/capability.h"

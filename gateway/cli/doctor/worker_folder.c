@@ -1,7 +1,8 @@
 /* Checks the folder of a worker of downloads for hearth doctor. */
-#include "gateway/cli/doctor/doctor.h"
+#include "gateway/cli/doctor/worker_folder.h"
 
 #include "base/buffer.h"
+#include "gateway/cli/doctor/walls.h"
 #include "gateway/config/worker_place.h"
 
 #include <errno.h>
