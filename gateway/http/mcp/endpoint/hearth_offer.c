@@ -4,7 +4,11 @@
 #include "gateway/http/mcp/notifications/listen.h"
 #include "gateway/http/mcp/resources/resources.h"
 #include "gateway/http/mcp/tasks/tasks.h"
-#include "gateway/http/mcp/tools/hearth_tools.h"
+#include "gateway/http/mcp/tools/tool_execute.h"
+#include "gateway/http/mcp/tools/tool_files.h"
+#include "gateway/http/mcp/tools/tool_read_output.h"
+#include "gateway/http/mcp/tools/tool_session_run.h"
+#include "gateway/http/mcp/tools/tools_text.h"
 
 static const mcp_tool_t tools[] = {
     {"execute", SCOPE_EXECUTE, tool_execute_run},

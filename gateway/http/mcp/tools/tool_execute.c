@@ -1,6 +1,8 @@
 /* The tools `execute` and `wait`. The id of an execution in the journal comes
  * from the client's key. So the same call twice runs once, also if the gateway
  * was restarted in between. */
+#include "gateway/http/mcp/tools/tool_execute.h"
+
 #include "gateway/http/core/model.h"
 #include "gateway/http/executions/execution_request.h"
 #include "gateway/http/mcp/calls/attach.h"
@@ -9,7 +11,6 @@
 #include "gateway/http/mcp/tasks/run_wait.h"
 #include "gateway/http/mcp/tasks/tasks.h"
 #include "gateway/http/mcp/tools/call_key.h"
-#include "gateway/http/mcp/tools/hearth_tools.h"
 #include "gateway/http/mcp/tools/tool_resume.h"
 #include "gateway/http/mcp/tools/tool_session.h"
 #include "gateway/http/subscriptions/subscription.h"

@@ -1,11 +1,12 @@
 /* The tool `files`: a session's workspace, through the files thread, which
  * follows no link out of it. It also works when the session is gone, except to
  * fetch and to clone (tool_fetch.c). */
+#include "gateway/http/mcp/tools/tool_files.h"
+
 #include "base/utf8.h"
 #include "gateway/http/contents/contents_model.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/mcp/results/tool_result.h"
-#include "gateway/http/mcp/tools/hearth_tools.h"
 #include "gateway/http/mcp/tools/tool_fetch.h"
 #include "gateway/http/mcp/tools/tool_session.h"
 #include "gateway/http/rpc/download.h"

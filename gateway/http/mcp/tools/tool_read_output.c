@@ -1,9 +1,10 @@
 /* The tool `read_output`: what a view has left out, by lines or by a
  * pattern. */
+#include "gateway/http/mcp/tools/tool_read_output.h"
+
 #include "gateway/http/core/model.h"
 #include "gateway/http/executions/execution_view.h"
 #include "gateway/http/mcp/results/tool_result.h"
-#include "gateway/http/mcp/tools/hearth_tools.h"
 #include "gateway/http/mcp/tools/tool_session.h"
 
 static long long number_argument(const mcp_call_t *call, const char *name)

@@ -1,9 +1,10 @@
 /* The tool `session`. */
+#include "gateway/http/mcp/tools/tool_session_run.h"
+
 #include "gateway/http/core/model.h"
 #include "gateway/http/mcp/results/loss_block.h"
 #include "gateway/http/mcp/results/session_end.h"
 #include "gateway/http/mcp/results/tool_result.h"
-#include "gateway/http/mcp/tools/hearth_tools.h"
 #include "gateway/http/mcp/tools/process_arguments.h"
 #include "gateway/http/mcp/tools/tool_process.h"
 #include "gateway/http/mcp/tools/tool_session.h"
