@@ -1,4 +1,4 @@
-/* What clients get to read of hearth's tools. */
+/* The texts about hearth's tools that clients get to read. */
 #ifndef HEARTH_GATEWAY_HTTP_MCP_TOOLS_TOOLS_TEXT_H
 #define HEARTH_GATEWAY_HTTP_MCP_TOOLS_TOOLS_TEXT_H
 
