@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "gateway/config/default_paths.h"
+#include "gateway/config/option_keys.h"
 #include "gateway/config/zpl.h"
 #include "protocol/limits.h"
 

@@ -4,7 +4,6 @@
 #include "base/buffer.h"
 #include "base/similar.h"
 #include "gateway/config/option_table.h"
-#include "gateway/config/options.h"
 
 #include <errno.h>
 #include <string.h>

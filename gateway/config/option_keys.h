@@ -17,4 +17,8 @@ const option_value_t *option_keys_find(const option_value_t *table,
  * probably meant or that replaces a former one. */
 int option_keys_refuse(const char *key, fault_t *fault);
 
+/* Checks that the path of a section is the beginning of a key, also if all in
+ * the section is commented out: a wrong name must not pass because of that. */
+int options_check_section(const char *path, fault_t *fault);
+
 #endif

@@ -221,10 +221,6 @@ int options_load(options_t *self, const char *file_or_null, fault_t *fault);
 int options_set(options_t *self, const char *key, const char *value,
                 fault_t *fault);
 
-/* Checks that the path of a section is the beginning of a key, also if all in
- * the section is commented out: a wrong name must not pass because of that. */
-int options_check_section(const char *path, fault_t *fault);
-
 /* Returns true if a client may set this variable in its session's kernel: it
  * begins with KERNEL_, or allow_env has it. A kernel's environment is made only
  * of these and of inherit_env. */
