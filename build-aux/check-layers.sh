@@ -72,6 +72,7 @@ BEGIN {
                                    " gateway/http/core/chunked.h" \
                                    " gateway/http/core/token_file.h" \
                                    " gateway/http/core/window_access.h" \
+                                   " gateway/serve/serve.h" \
                                    " gateway/serve/user_namespace_setup.h "
 
     # Whatever the folder may include, never this.

@@ -3,11 +3,13 @@
  * kernelgateway_options.c has the meaning of each option; here they are found
  * as traitlets finds them. A misspelled option is refused: a gateway must not
  * be open because its token was not understood. */
-#include "gateway/cli/client/kernelgateway_options.h"
-#include "gateway/cli/core/command.h"
+#include "gateway/cli/commands/cmd_kernelgateway.h"
 
 #include "base/buffer.h"
 #include "base/environment.h"
+#include "gateway/cli/client/kernelgateway_options.h"
+#include "gateway/cli/core/command.h"
+#include "gateway/serve/serve.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
+#include "gateway/serve/serve.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -87,16 +87,6 @@ options_t *arguments_options(const arguments_t *self);
 /* Prints all findings, errors before warnings, one per line. */
 void report_print(const config_report_t *report, FILE *file);
 
-/* Runs the gateway until it is asked to end. Options and report stay the
- * caller's. In gateway/serve/serve.c. */
-int serve_main(options_t *options, config_report_t *report);
-
-/* Runs `hearth-kernelgateway` with the words after its name. */
-int kernelgateway_main(int count, char **words);
-
-/* Runs the program: finds the command and calls it. */
-int cli_main(int argc, char **argv);
-
 /* Each ends with an entry without a name. */
 extern const command_t serve_commands[];
 extern const command_t kernelgateway_commands[];

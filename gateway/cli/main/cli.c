@@ -1,12 +1,14 @@
 /* The entry of the command line: finds a command's row and runs it, and prints
  * every --help from the same table. Each command is in a file of its own. */
-#include "gateway/cli/core/arguments.h"
-#include "gateway/cli/main/command_table.h"
-#include "gateway/cli/main/completion.h"
+#include "gateway/cli/main/cli.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/similar.h"
+#include "gateway/cli/commands/cmd_kernelgateway.h"
+#include "gateway/cli/core/arguments.h"
+#include "gateway/cli/main/command_table.h"
+#include "gateway/cli/main/completion.h"
 
 #include <errno.h>
 #include <stdio.h>
