@@ -31,13 +31,15 @@ BEGIN {
     may["notebooks/journal"]     = " base protocol/channel.h protocol/limits.h" json
     may["notebooks/page"]        = " base "
     may["notebooks/json"]        = " base "
-    may["notebooks/formats"]     = " base notebooks/journal/segment.h" \
-                                   " notebooks/journal/writer.h" \
+    may["notebooks/formats"]     = " base notebooks/journal/record.h" \
+                                   " notebooks/journal/segment.h" \
                                    " notebooks/json notebooks/page "
     may["notebooks/recording"]   = " base protocol/limits.h" json \
                                    "notebooks/journal notebooks/json" \
                                    " notebooks/formats "
-    may["notebooks/comparison"]  = " base notebooks/journal/writer.h" \
+    may["notebooks/comparison"]  = " base notebooks/journal/head.h" \
+                                   " notebooks/journal/reader.h" \
+                                   " notebooks/journal/record.h" \
                                    " notebooks/json notebooks/formats "
     may["notebooks/modelview"]   = " base "
     may["notebooks/receipt"]     = " base notebooks/formats/notebook.h" \

@@ -3,6 +3,8 @@
 
 #include "base/buffer.h"
 #include "notebooks/formats/notebook_mac.h"
+#include "notebooks/journal/head.h"
+#include "notebooks/journal/reader.h"
 #include "notebooks/json/member.h"
 
 #include <errno.h>

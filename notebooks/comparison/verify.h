@@ -4,7 +4,7 @@
 #define HEARTH_NOTEBOOKS_COMPARISON_VERIFY_H
 
 #include "notebooks/formats/notebook.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 
 /* The result of a check, in sentences. */
 typedef struct {

@@ -4,7 +4,7 @@
 #define HEARTH_NOTEBOOKS_FORMATS_NOTEBOOK_MAC_H
 
 #include "notebooks/formats/notebook.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 
 #include <sodium.h>
 

@@ -3,7 +3,7 @@
  * Each record is written by one call at a known offset. A part that a failed
  * call has left is cut off before anything else is written. So a reader never
  * meets half a record with another one after it. */
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/append.h"
 
 #include "base/fd.h"
 #include "notebooks/journal/blobs.h"

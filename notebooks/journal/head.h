@@ -16,6 +16,12 @@ bool journal_head_write(int fd, const journal_head_t *head,
 int journal_head_load(int folder, const segment_key_t *key,
                       journal_head_t *ret_head);
 
+/* Reads what the writer has noted in the folder after its last record: it shows
+ * if records are missing at the end. seq 0: nothing was noted. -EBADMSG: no
+ * holder of the key wrote the note. */
+int journal_head_read(const char *folder, const uint8_t *key,
+                      journal_head_t *ret_head, fault_t *fault);
+
 /* Says that this process restores what the session has lost, as long as the
  * descriptor that is returned is open. Returns -EXXX if it cannot be said. */
 int journal_hold(const char *folder);

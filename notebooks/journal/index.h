@@ -4,7 +4,7 @@
 #ifndef HEARTH_NOTEBOOKS_JOURNAL_INDEX_H
 #define HEARTH_NOTEBOOKS_JOURNAL_INDEX_H
 
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/reader.h"
 
 #define JOURNAL_INDEX_REQUESTS 64
 

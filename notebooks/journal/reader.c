@@ -4,7 +4,7 @@
  * and are replaced only whole, by a rename, so that an open descriptor still
  * shows the old one. And nothing is believed that the chain does not
  * confirm. */
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/reader.h"
 
 #include "base/cleanup.h"
 #include "notebooks/journal/lent_parts.h"

@@ -5,7 +5,10 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
-#include "notebooks/journal/writer.h"
+#include "base/fault.h"
+#include "notebooks/journal/record.h"
+
+#include <stdbool.h>
 
 #define SEGMENT_HEADER_SIZE    128
 #define SEGMENT_HASH_SIZE      16

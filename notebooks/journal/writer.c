@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "notebooks/journal/append.h"
 #include "notebooks/journal/blobs.h"
 #include "notebooks/journal/head.h"
 #include "notebooks/journal/open_segment.h"

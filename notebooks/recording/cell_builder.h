@@ -5,7 +5,7 @@
 
 #include "notebooks/formats/notebook.h"
 #include "notebooks/formats/output_list.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 
 typedef struct {
     notebook_cell_t cell;  /* what is known so far */

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "notebooks/formats/display_places.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/reader.h"
 
 #include <jansson.h>
 #include <stdbool.h>

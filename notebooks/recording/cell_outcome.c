@@ -3,6 +3,7 @@
 #include "notebooks/recording/cell_outcome.h"
 
 #include "notebooks/formats/output_list.h"
+#include "notebooks/journal/reader.h"
 #include "notebooks/json/member.h"
 #include "notebooks/json/tree.h"
 

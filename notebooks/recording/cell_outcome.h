@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #define HEARTH_NOTEBOOKS_RECORDING_DOWNLOADS_H
 
 #include "base/cleanup.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 
 #include <jansson.h>
 

@@ -6,7 +6,7 @@
 #define HEARTH_NOTEBOOKS_RECORDING_KERNEL_LOSSES_H
 
 #include "base/cleanup.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 
 #include <jansson.h>
 #include <stdbool.h>

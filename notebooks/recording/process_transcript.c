@@ -1,6 +1,7 @@
 /* See process_transcript.h. */
 #include "notebooks/recording/process_transcript.h"
 
+#include "notebooks/journal/reader.h"
 #include "notebooks/json/tree.h"
 
 #include <errno.h>

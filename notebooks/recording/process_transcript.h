@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 
 #include <stdbool.h>
 #include <stdint.h>

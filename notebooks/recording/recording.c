@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "notebooks/journal/head.h"
 #include "notebooks/json/member.h"
 #include "notebooks/recording/cell_builder.h"
 #include "notebooks/recording/cell_index.h"

@@ -7,7 +7,7 @@
 #include "base/fault.h"
 #include "notebooks/formats/notebook.h"
 #include "notebooks/formats/redact.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,6 +2,7 @@
 #include "notebooks/recording/summary.h"
 
 #include "base/buffer.h"
+#include "notebooks/journal/reader.h"
 #include "protocol/jspan.h"
 
 #include <errno.h>

@@ -3,7 +3,9 @@
 #define HEARTH_NOTEBOOKS_RECORDING_SUMMARY_H
 
 #include "base/fault.h"
-#include "notebooks/journal/writer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef struct {
     uint64_t cells;   /* requests to execute, silent ones too */

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/utf8.h"
+#include "notebooks/journal/reader.h"
 #include "notebooks/json/member.h"
 #include "notebooks/recording/cell_builder.h"
 

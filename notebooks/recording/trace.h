@@ -3,8 +3,9 @@
 #ifndef HEARTH_NOTEBOOKS_RECORDING_TRACE_H
 #define HEARTH_NOTEBOOKS_RECORDING_TRACE_H
 
+#include "base/cleanup.h"
 #include "base/fault.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 
 #include <jansson.h>
 

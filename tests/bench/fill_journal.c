@@ -3,6 +3,7 @@
  * cells' outputs. Prints how long a record of a `1+1` took to append. */
 #include "base/clock.h"
 #include "base/fd.h"
+#include "notebooks/journal/append.h"
 #include "notebooks/journal/writer.h"
 
 #include <stdio.h>

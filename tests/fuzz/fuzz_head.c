@@ -7,6 +7,8 @@
 #include "notebooks/journal/head.h"
 #include "notebooks/journal/writer.h"
 
+#include "notebooks/journal/append.h"
+#include "notebooks/journal/reader.h"
 #include "tests/fuzz/scratch.h"
 
 #include <sodium.h>

@@ -9,6 +9,8 @@
 #include "notebooks/journal/writer.h"
 #include "notebooks/recording/export.h"
 
+#include "notebooks/journal/append.h"
+#include "notebooks/journal/reader.h"
 #include "tests/fuzz/scratch.h"
 
 #include <sodium.h>

@@ -2,6 +2,7 @@
 #include "tests/lib/journals.h"
 
 #include "base/fd.h"
+#include "notebooks/journal/append.h"
 #include "tests/lib/temporary.h"
 
 #include <dirent.h>

@@ -5,6 +5,7 @@
 
 #include "tests/lib/test.h"
 
+#include "notebooks/journal/reader.h"
 #include "notebooks/journal/writer.h"
 
 extern const uint8_t journals_key[32];

@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "notebooks/journal/append.h"
 #include "tests/lib/temporary.h"
 
 #include <spawn.h>

@@ -3,7 +3,7 @@
 #define HEARTH_GATEWAY_HTTP_API_JOURNAL_JSON_H
 
 #include "base/buffer.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 
 #include <stdbool.h>
 

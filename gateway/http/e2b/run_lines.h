@@ -5,7 +5,7 @@
 #define HEARTH_GATEWAY_HTTP_E2B_RUN_LINES_H
 
 #include "base/buffer.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 
 #include <jansson.h>
 #include <stdbool.h>

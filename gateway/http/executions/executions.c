@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "notebooks/journal/reader.h"
 #include "notebooks/json/tree.h"
 
 #include <sodium.h>

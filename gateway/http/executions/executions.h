@@ -7,7 +7,7 @@
 
 #include "base/uuid.h"
 #include "gateway/http/core/http.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 
 #define EXECUTION_ID_SIZE     (UUID_SIZE + 1)
 #define EXECUTION_DIGEST_SIZE 16

@@ -10,7 +10,8 @@
 #include "gateway/http/sockets/socket_close.h"
 #include "gateway/http/subscriptions/subscription.h"
 #include "notebooks/journal/follower.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/head.h"
+#include "notebooks/journal/reader.h"
 #include "protocol/jspan_write.h"
 
 #include <inttypes.h>

@@ -13,6 +13,7 @@
 #include "gateway/session/requests/revive.h"
 #include "gateway/session/requests/unlogged_replies.h"
 #include "gateway/session/tools/tool_recovery.h"
+#include "notebooks/journal/reader.h"
 
 #include <string.h>
 

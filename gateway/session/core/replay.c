@@ -6,6 +6,7 @@
 #include "gateway/session/kernel/publisher.h"
 #include "gateway/session/requests/error_reply.h"
 #include "gateway/session/requests/request_queue.h"
+#include "notebooks/journal/reader.h"
 #include "protocol/jspan.h"
 
 #include <string.h>

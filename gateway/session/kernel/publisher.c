@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "notebooks/journal/append.h"
 #include "notebooks/journal/states.h"
 #include "protocol/jspan.h"
 #include "protocol/reply_metadata.h"

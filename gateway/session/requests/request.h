@@ -4,7 +4,7 @@
 #define HEARTH_GATEWAY_SESSION_REQUESTS_REQUEST_H
 
 #include "base/cleanup.h"
-#include "notebooks/journal/writer.h"
+#include "notebooks/journal/record.h"
 #include "protocol/channel.h"
 #include "protocol/frame.h"
 #include "protocol/limits.h"

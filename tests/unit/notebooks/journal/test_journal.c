@@ -4,6 +4,8 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "notebooks/journal/append.h"
+#include "notebooks/journal/head.h"
 #include "notebooks/journal/segment.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "notebooks/journal/head.h"
 #include "notebooks/journal/segment.h"
 
 #include <dirent.h>

@@ -3,6 +3,7 @@
 #include "tests/lib/journals.h"
 
 #include "base/fd.h"
+#include "notebooks/journal/append.h"
 #include "notebooks/journal/follower.h"
 
 #include <inttypes.h>

@@ -2,6 +2,7 @@
  * bytes that are gone, and nothing of other programs. */
 #include "notebooks/recording/process_transcript.h"
 
+#include "notebooks/journal/reader.h"
 #include "tests/lib/recorded.h"
 
 #include <errno.h>

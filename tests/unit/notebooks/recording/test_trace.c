@@ -2,6 +2,8 @@
 #include "tests/lib/test.h"
 
 #include "base/fd.h"
+#include "notebooks/journal/append.h"
+#include "notebooks/journal/writer.h"
 #include "notebooks/recording/trace.h"
 
 #include <errno.h>

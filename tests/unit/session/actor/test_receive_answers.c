@@ -4,6 +4,7 @@
 
 #include "gateway/session/actor/kernel_events.h"
 #include "gateway/session/requests/request_queue.h"
+#include "notebooks/journal/reader.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

@@ -6,6 +6,7 @@
 #include "gateway/session/processes/process.h"
 #include "gateway/session/requests/request_queue.h"
 #include "gateway/session/requests/revive.h"
+#include "notebooks/journal/reader.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

@@ -5,6 +5,7 @@
 #include "gateway/session/actor/kernel_events.h"
 #include "gateway/session/actor/receive.h"
 #include "gateway/session/requests/request_queue.h"
+#include "notebooks/journal/append.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 
