@@ -89,6 +89,7 @@ tests_mypy() {
 "$DEV/build.sh" aarch64 compile_commands.json
 lint client build-aux/check-client.sh .
 lint layers build-aux/check-layers.sh .
+lint headers build-aux/check-headers.sh .
 lint bans build-aux/check-bans.sh .
 lint prose build-aux/check-prose.sh .
 lint dist build-aux/check-dist.sh .
