@@ -1,11 +1,15 @@
 """Profiles with different indexes that share one folder of packages.
 
 Both have a wheel of the same name and version, with other content. No session
-gets that of the other's index: not out of the cache, nor by its hash.
+gets that of the other's index: not out of the cache, nor by its hash. They are
+kept apart by uv's cache, and by the name of a profile's folder. Without these
+one has the wheel of the other.
 """
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
@@ -13,6 +17,20 @@ from fake_index import FakeIndex
 from worker import Folder, Refusal, names, refuse
 
 MINE, THEIRS = "1" * 32, "2" * 32
+# Do what uv does, with the pages of one index for both, or with one folder of
+# wheels.
+ONE_PAGE = """#!/bin/sh
+export UV_DEFAULT_INDEX={mine}
+exec {uv} "$@"
+"""
+ONE_FOLDER = """#!/bin/sh
+for one in /workspace/cache/*/index/*; do
+    for other in "${{one%/*}}"/*; do
+        [ "$one" = "$other" ] || cp -an "$one/." "$other"
+    done
+done
+exec {uv} "$@"
+"""
 
 
 @pytest.fixture
@@ -30,6 +48,15 @@ def other(index: FakeIndex) -> Iterator[FakeIndex]:
 def of(other: FakeIndex, **settings: Any) -> dict[str, Any]:
     """Return the settings of a session whose profile has the other index."""
     return {"index": other.url, "profile": "other", **settings}
+
+
+def mix(folder: Folder, script: str, mine: FakeIndex) -> str:
+    """Return the path of a uv that mixes up the indexes."""
+    program = folder.path.parent / "uv"
+    real = Path(sys.executable).parent / "uv"
+    program.write_text(script.format(uv=real, mine=mine.url))
+    program.chmod(0o755)
+    return str(program)
 
 
 def has(folder: Folder, token: str) -> str:
@@ -62,6 +89,15 @@ def test_offline_it_has_nothing_of_the_other(
     assert '"a" refused: it is not in the cache of packages' in refusal.text
 
 
+def test_offline_it_has_that_of_the_other_if_uv_mixes_their_pages(
+    folder: Folder, index: FakeIndex, other: FakeIndex
+) -> None:
+    folder.do("add", "a", token=MINE)
+    uv = mix(folder, ONE_PAGE, index)
+    folder.do("add", "a", token=THEIRS, **of(other, offline=True, uv=uv))
+    assert has(folder, THEIRS) == "mine"
+
+
 def test_an_index_gets_nothing_by_the_others_hash(
     folder: Folder, index: FakeIndex, other: FakeIndex
 ) -> None:
@@ -77,6 +113,18 @@ def test_an_index_gets_nothing_by_the_others_hash(
         "its hash differs" in refuse(folder, "a", **of(other, pins=pins)).text
     )
     assert index.downloads("a-1") == 1
+
+
+def test_it_gets_that_by_its_hash_if_uv_mixes_their_folders(
+    folder: Folder, index: FakeIndex, other: FakeIndex
+) -> None:
+    folder.do("add", "a", token=MINE)
+    folder.do("add", "c", token=THEIRS, **of(other))  # makes its folder
+    other.releases["a"][0].sha256 = index.releases["a"][0].sha256
+    uv = mix(folder, ONE_FOLDER, index)
+    folder.do("add", "a", token=THEIRS, **of(other, uv=uv))
+    assert has(folder, THEIRS) == "mine"
+    assert other.downloads("a-1") == 0
 
 
 def test_a_pin_of_the_others_wheel_is_refused(
@@ -102,10 +150,21 @@ def test_a_page_is_not_the_others(
         folder.do("add", "own", token=THEIRS, **of(other))
 
 
+# The index is no part of the name of a profile's folder.
+NAMELESS = """
+from dataclasses import replace
+from hearth_downloads.packages import kept
+make_key = kept.make_key
+kept.make_key = lambda job, *rest: make_key(replace(job, index=""), *rest)
+"""
+
+
+@pytest.mark.parametrize("is_out", [False, True])
 def test_what_all_sessions_have_is_of_the_profiles_index(
-    folder: Folder, index: FakeIndex, other: FakeIndex
+    folder: Folder, index: FakeIndex, other: FakeIndex, is_out: bool
 ) -> None:
     """Also where both profiles want the same, and another index is named."""
+    folder.hook = NAMELESS if is_out else ""
     profiles = folder.profiles()
     made = {
         name: folder.do(
@@ -122,6 +181,6 @@ def test_what_all_sessions_have_is_of_the_profiles_index(
     for path, text in (
         (made["mine"], "mine"),
         (made["theirs"], "theirs"),
-        (moved, "theirs"),
+        (moved, "mine" if is_out else "theirs"),
     ):
         assert (profiles / path / "a.py").read_text() == text
