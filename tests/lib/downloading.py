@@ -49,6 +49,7 @@ class Refusal(Exception):
         super().__init__(f"{fault['ename']}: {fault['text']}")
         self.ename = fault["ename"]
         self.text = fault["text"]
+        self.rule = fault.get("rule", "")  # by which it was refused
 
 
 class Ended(Exception):

@@ -152,7 +152,8 @@ class Worker:
             self.send({"progress": "and on"})
 
     def refused(self, name: str) -> None:
-        self.fault("PackagesRefused")
+        fault = {"ename": "PackagesRefused", "text": "it is PackagesRefused"}
+        self.send({"fault": {**fault, "rule": "cooldown"}})
 
     def invalid(self, name: str) -> None:
         self.fault("PackagesInvalid")

@@ -193,6 +193,7 @@ def test_the_notebook_and_the_audit_log_have_it(gateway: Packaged) -> None:
     assert record["ename"] == "PackagesRefused"
     assert record["names"] == ["refused"]
     assert record["text"] == "it is PackagesRefused"
+    assert record["rule"] == "cooldown"
     session.delete()
 
 

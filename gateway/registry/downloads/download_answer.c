@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define TEXT_SIZE 800 /* of a sentence, in bytes */
+#define RULE_MAX  32  /* bytes of a rule's name */
 
 /* The faults of workers, without the noun. */
 static const struct {
@@ -106,6 +107,18 @@ static bool is_fault(const download_kind_t *kind, const char *ename)
     return false;
 }
 
+/* Returns true if the fault has no more than its two members, or the name of a
+ * rule of packages. */
+static bool has_only_rule(const download_kind_t *kind, const json_t *said)
+{
+    const json_t *rule = kind->thing ? NULL : json_object_get(said, "rule");
+
+    return json_object_size(said) == (rule ? 3 : 2)
+           && (!rule
+               || download_answer_is_word(json_string_value(rule),
+                                          DOWNLOAD_LETTERS "_", RULE_MAX));
+}
+
 /* Returns the error that a worker's fault is. A fault that is a text alone
  * comes from the process that starts a worker as another user
  * (sandbox/users/mapper.c). */
@@ -114,18 +127,20 @@ static json_t *read_fault(const download_kind_t *kind, const json_t *said)
     const char *ename = json_string_value(json_object_get(said, "ename"));
     const char *text = json_string_value(json_object_get(said, "text"));
     char sentence[TEXT_SIZE];
+    json_t *reply;
 
     if (json_is_string(said)) {
         download_answer_clean(json_string_value(said), sentence,
                               sizeof sentence);
         return download_answer_error(kind, "Failed", "%s", sentence);
     }
-    if (!ename || !text || json_object_size(said) != 2
-        || !is_fault(kind, ename))
+    if (!ename || !text || !has_only_rule(kind, said) || !is_fault(kind, ename))
         return invalid(kind, "an unknown fault");
     download_answer_clean(text, sentence, sizeof sentence);
-    return download_answer_error(kind, ename + strlen(kind->noun), "%s",
-                                 sentence);
+    reply =
+        download_answer_error(kind, ename + strlen(kind->noun), "%s", sentence);
+    json_object_set(reply, "rule", json_object_get(said, "rule"));
+    return reply;
 }
 
 /* Returns what is not valid; NULL if nothing is. */

@@ -71,6 +71,7 @@ static void answer(const packages_jobs_t *self, download_job_t *job,
                    json_t *reply)
 {
     let_go(self, job->session);
+    json_object_del(reply, "rule"); /* it is for the record */
     if (download_asker_is_code(job->asker)
         || strcmp(download_job_text(reply, "status"), "ok") != 0)
         download_asker_answer(job->asker, reply);

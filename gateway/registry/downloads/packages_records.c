@@ -164,10 +164,11 @@ static void note_failure(const registry_parts_t *parts,
     audit_writer_note_by(
         parts->audit, about->who, "package", about->session,
         is_refused ? "refused" : "failed",
-        json_pack("{s:s,s:o,s:I,s:s,s:s}", "order", about->operation, "names",
-                  first_names(about->names), "count",
+        json_pack("{s:s,s:o,s:I,s:s,s:s,s:O*}", "order", about->operation,
+                  "names", first_names(about->names), "count",
                   (json_int_t) json_array_size(about->names), "ename", ename,
-                  "text", download_job_text(reply, "evalue")));
+                  "text", download_job_text(reply, "evalue"), "rule",
+                  json_object_get(reply, "rule")));
 }
 
 void packages_records_note(const registry_parts_t *parts,

@@ -50,9 +50,17 @@ class Invalid(Fault):
 
 
 class Refused(Fault):
-    """The configuration or a wall forbids it."""
+    """The configuration or a wall forbids it.
+
+    `rule` is the setting or the wall, as the audit log names it; "" if it has
+    no name there.
+    """
 
     ename = "Refused"
+
+    def __init__(self, text: str, rule: str = "") -> None:
+        super().__init__(text)
+        self.rule = rule
 
 
 class Conflict(Fault):

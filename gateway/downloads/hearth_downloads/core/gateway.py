@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from hearth_downloads.core.faults import Failed, Fault, Gone, clean
+from hearth_downloads.core.faults import Failed, Fault, Gone, Refused, clean
 
 DATAGRAM_MAX = 64 * 1024
 JOB_MAX = 1 << 20  # bytes; of a longer job than a datagram's
@@ -96,7 +96,9 @@ class Gateway:
     def fault(self, noun: str, fault: Fault) -> None:
         """Answer why the job has failed; clients know it by `noun`, too."""
         ename = f"{noun}{fault.ename}"
-        self._send({"fault": {"ename": ename, "text": fault.text}})
+        rule = fault.rule if isinstance(fault, Refused) else ""
+        said = {"ename": ename, "text": fault.text}
+        self._send({"fault": {**said, **({"rule": rule} if rule else {})}})
 
     def answer(self, answer: bytes, descriptors: Sequence[int] = ()) -> None:
         """Answer with a datagram, and hand descriptors over with it."""

@@ -117,7 +117,8 @@ def too_many_bytes(job: Job) -> Refused:
     return Refused(
         f"the {job.whose}'s packages would have more than {job.max_bytes} "
         f"bytes, which {job.setting('max_bytes')} permits: ask for fewer or "
-        "smaller ones"
+        "smaller ones",
+        rule="max_bytes",
     )
 
 
@@ -126,5 +127,6 @@ def too_many_files(job: Job) -> Refused:
     return Refused(
         f"the {job.whose}'s packages would have more than {job.max_files} "
         f"files, which {job.setting('max_files')} permits: ask for fewer or "
-        "smaller ones"
+        "smaller ones",
+        rule="max_files",
     )

@@ -49,7 +49,8 @@ class Hashes:
             f'"{pin.name}" {pin.version}{say_needed(chain)} refused: '
             f"{self.job.setting('require_hashes')} is set, and no hash was "
             f"given: ask for {pin.name}=={pin.version} {OPTION}{example}"
-            f"{' in the same request' * bool(chain)}"
+            f"{' in the same request' * bool(chain)}",
+            rule="require_hashes",
         )
 
     def keep(self, pins: list[Pin]) -> list[Pin]:
@@ -88,5 +89,6 @@ class Hashes:
         raise Refused(
             f"the index has another file of {pin.name} {pin.version}: its "
             f"SHA-256 was to be {' or '.join(sorted(wanted)[:_SHOWN])}, and is "
-            f"{', '.join(got[:_SHOWN])}"
+            f"{', '.join(got[:_SHOWN])}",
+            rule="hash",
         )

@@ -105,12 +105,14 @@ def _judge_name(name: str, path: str, keys: dict[str, str]) -> None:
         name.encode()
     except UnicodeEncodeError:
         raise Refused(
-            f"a package has a file whose name is not UTF-8: {show(path)}"
+            f"a package has a file whose name is not UTF-8: {show(path)}",
+            rule="names",
         ) from None
     if any(unicodedata.category(letter) == "Cc" for letter in name):
         raise Refused(
             "a package has a file with a control character in its name: "
-            f"{show(path)}"
+            f"{show(path)}",
+            rule="names",
         )
     key = unicodedata.normalize(
         "NFKC", unicodedata.normalize("NFKC", name).casefold()
@@ -119,7 +121,8 @@ def _judge_name(name: str, path: str, keys: dict[str, str]) -> None:
     if other != name:
         raise Refused(
             "two files of the packages have names that differ only by case or "
-            f"form: {show(path)} and {show(other)}"
+            f"form: {show(path)} and {show(other)}",
+            rule="names",
         )
 
 
@@ -128,12 +131,14 @@ def _judge_kind(about: os.stat_result, path: str) -> None:
         kind = "a symbolic link" if stat.S_ISLNK(about.st_mode) else "special"
         raise Refused(
             f"{show(path)} of a package is {kind}; only plain files and "
-            "folders are taken"
+            "folders are taken",
+            rule="kinds",
         )
     if about.st_mode & _SPECIAL_BITS:
         raise Refused(
             f"{show(path)} of a package has a set-user-id, set-group-id or "
-            "sticky bit"
+            "sticky bit",
+            rule="kinds",
         )
 
 
@@ -144,12 +149,14 @@ def _judge_start(job: Job, name: str) -> None:
     if lower.endswith(".pth"):
         raise Refused(
             f"a package has the file {show(name)}, by which Python would run "
-            f"code at its start; {_advise(job, 'pth')}"
+            f"code at its start; {_advise(job, 'pth')}",
+            rule="pth",
         )
     if lower.startswith(_RUN_AT_START):
         raise Refused(
             f"a package has {show(name)}, which Python would run at its start; "
-            f"{_advise(job, 'pth')}"
+            f"{_advise(job, 'pth')}",
+            rule="pth",
         )
 
 
@@ -199,7 +206,8 @@ def _judge_modules(
             advice = "" if is_own else f"; {_advise(job, 'shadow')}"
             raise Refused(
                 f"a package has a module {show(package + module)}, and the "
-                f"profile's Python has one of that name already{advice}"
+                f"profile's Python has one of that name already{advice}",
+                rule="shadow",
             )
         opened = open_folder(name, folder)
         try:

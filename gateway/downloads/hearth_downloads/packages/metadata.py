@@ -49,7 +49,8 @@ def judge_metadata(
         if kind in _OTHERS:
             raise Refused(
                 f"a package has {show(name)}, by which a program would find "
-                "other packages; only the metadata of its own is taken"
+                "other packages; only the metadata of its own is taken",
+                rule="metadata",
             )
         if kind in _KINDS:
             _judge_entry(folder, name, stem, kind, versions)
@@ -98,7 +99,8 @@ def _judge_owner(folder: int, name: str, found: dict[str, str]) -> None:
     if other != name:
         raise Refused(
             f"{package} has {show(other)} and {show(name)}, and one of them "
-            "is not its own; only the metadata of its own is taken"
+            "is not its own; only the metadata of its own is taken",
+            rule="metadata",
         )
     for one in read_record(folder, name):
         top = one.partition("/")[0]
@@ -106,7 +108,8 @@ def _judge_owner(folder: int, name: str, found: dict[str, str]) -> None:
         if is_metadata and find_owner(top) != package:
             raise Refused(
                 f"the wheel of {package} has {show(one)}, which is that of "
-                "another; only the metadata of its own is taken"
+                "another; only the metadata of its own is taken",
+                rule="metadata",
             )
 
 
@@ -123,7 +126,9 @@ def read_record(folder: int, name: str) -> list[str]:
         try:
             return [row[0] for row in csv.reader(text) if row]
         except csv.Error as error:
-            raise Refused(f"{show(path)} cannot be read: {error}") from None
+            raise Refused(
+                f"{show(path)} cannot be read: {error}", rule="metadata"
+            ) from None
 
 
 def find_owner(name: str) -> str:
@@ -142,9 +147,13 @@ def _open_text(folder: int, path: str, most: int) -> Optional[BinaryIO]:
         return open(number, "rb")
     os.close(number)
     if stat.S_ISDIR(about.st_mode):
-        raise Refused(f"{show(path)} of a package is a folder, and not a text")
+        raise Refused(
+            f"{show(path)} of a package is a folder, and not a text",
+            rule="metadata",
+        )
     raise Refused(
-        f"{show(path)} has {about.st_size} bytes, and the most is {most}"
+        f"{show(path)} has {about.st_size} bytes, and the most is {most}",
+        rule="metadata",
     )
 
 
@@ -181,5 +190,6 @@ def _refuse(where: str, words: list[str], why: str) -> NoReturn:
     which = clean(" ".join(words[:2]), 100)
     raise Refused(
         f"a package has {where}, by which it would pass as {which}, {why}; "
-        "only the metadata of its own is taken"
+        "only the metadata of its own is taken",
+        rule="metadata",
     )

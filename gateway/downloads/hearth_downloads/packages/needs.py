@@ -76,11 +76,15 @@ def _refuse_hidden(name: str, needed: str, is_of_several: bool) -> Refused:
     """
     start = f"the wheel of {name} needs {clean(needed, 100)}, and "
     if not is_of_several:
-        return Refused(f"{start}the index's metadata of it does not say so")
+        return Refused(
+            f"{start}the index's metadata of it does not say so",
+            rule="metadata",
+        )
     return Refused(
         f"{start}the metadata that it was resolved by does not say so: its "
         "version has several files, which may differ in that; ask for "
-        f"{clean(needed, 100)}, too"
+        f"{clean(needed, 100)}, too",
+        rule="metadata",
     )
 
 
@@ -92,17 +96,20 @@ def _refuse_added(
         return Refused(
             f"the METADATA in the wheel of {above} cannot be relied on: it "
             f"says that it needs {name} after an empty line, where programs "
-            "do not read on; lines that end in \\r\\r\\n have one after each"
+            "do not read on; lines that end in \\r\\r\\n have one after each",
+            rule="metadata",
         )
     if not is_of_several:
         return Refused(
             f"the index says that {above} needs {name}, and the wheel of "
-            f"{above} does not need it"
+            f"{above} does not need it",
+            rule="metadata",
         )
     return Refused(
         f"{above} was resolved by metadata that needs {name}, and its wheel "
         "does not need it: its version has several files, which may differ in "
-        "that; ask for another version"
+        "that; ask for another version",
+        rule="metadata",
     )
 
 

@@ -179,7 +179,8 @@ class Resolver:
                 needed = say_needed(find_chain(name, graph))
                 raise Refused(
                     f'"{name}"{needed} refused: the '
-                    f"index has it in quarantine{status.because}"
+                    f"index has it in quarantine{status.because}",
+                    rule="quarantine",
                 )
             if status.word in _STATUSES:
                 self.notes.append(
@@ -349,7 +350,8 @@ class Resolver:
                     raise
                 raise Refused(
                     f"{fault.text}; the session has {root} already: remove "
-                    "that first"
+                    "that first",
+                    rule=fault.rule,
                 ) from None
 
     def install(self, pins: list[Pin]) -> None:
@@ -430,7 +432,8 @@ def pin_wheel(job: Job, pin: Pin) -> Pin:
     got = ", ".join(hash_.partition(":")[2] for hash_ in pin.hashes[:2])
     raise Refused(
         f"the index has another file of {pin.name} {pin.version}: its SHA-256 "
-        f"was to be {sha256}, and is {got}"
+        f"was to be {sha256}, and is {got}",
+        rule="hash",
     )
 
 
@@ -443,16 +446,20 @@ def check_name(job: Job, name: str, chain: list[str]) -> None:
     if matches(name, job.deny):
         raise Refused(
             f"{name}{needed} is not permitted here: {job.setting('deny')} "
-            "names it"
+            "names it",
+            rule="deny",
         )
     if job.allow and not matches(name, job.allow):
         raise Refused(
             f"{name}{needed} is not permitted here: {job.setting('allow')} "
-            f"permits {clean(', '.join(job.allow), 300)}"
+            f"permits {clean(', '.join(job.allow), 300)}",
+            rule="allow",
         )
     if not job.permits(name):
         rule = "deny" if matches(name, job.own_deny) else "allow"
-        raise Refused(f'"{name}"{needed} refused: {job.own_rule(rule)}')
+        raise Refused(
+            f'"{name}"{needed} refused: {job.own_rule(rule)}', rule=rule
+        )
 
 
 def say_needed(chain: list[str]) -> str:
@@ -489,7 +496,8 @@ def check_version(advisories: Advisories, pin: Pin, chain: list[str]) -> None:
     if advice:
         raise Refused(
             f"{what}{say_needed(chain)} refused: {advice.id} says that "
-            f"{which} malicious{other}"
+            f"{which} malicious{other}",
+            rule="advisories",
         )
 
 

@@ -204,10 +204,13 @@ def explain_no_times(job: Job) -> Fault:
         f"the operator can set {job.setting('cooldown')} to 0, or "
         f"{job.setting('index')} to an index with upload times"
     )
+    if "cooldown" in job.own_texts:
+        advice = job.own_rule("cooldown")
     return Refused(
         "the index does not say when a version was published, so the cooldown "
         f"of {say_duration(job.cooldown)} permits none: "
-        f"{job.own_rule('cooldown') if 'cooldown' in job.own_texts else advice}"
+        f"{advice}",
+        rule="cooldown",
     )
 
 
@@ -225,7 +228,7 @@ def explain_young(case: Case, young: list[Young], old: dict[str, str]) -> Fault:
     head, *rest = [
         said for one in young for said in _say_young(case, one, now, old)
     ]
-    return Refused("; ".join([head, cooldown, *rest]))
+    return Refused("; ".join([head, cooldown, *rest]), rule="cooldown")
 
 
 def say_held_back(job: Job, young: Young, taken: str) -> str:
@@ -297,7 +300,8 @@ def _explain_offline(case: Case, text: str) -> Optional[Fault]:
     return Refused(
         f"{' and '.join(names[:3])} refused: {is_are} not in the cache of "
         f"packages, and {case.job.setting('offline')} is set, so the index is "
-        f"not asked{next(advice, '')}"
+        f"not asked{next(advice, '')}",
+        rule="offline",
     )
 
 
@@ -309,7 +313,8 @@ def _explain_refusal(case: Case, report: Report) -> Fault:
     job, rules = case.job, case.rules
     if job.offline:
         return Refused(
-            f"{report.place} was not asked: {job.setting('offline')} is set"
+            f"{report.place} was not asked: {job.setting('offline')} is set",
+            rule="offline",
         )
     if report.kind == "limit":
         return too_many_bytes(job)
@@ -317,12 +322,14 @@ def _explain_refusal(case: Case, report: Report) -> Fault:
         return Refused(
             f"the index led to {report.place}, where packages may not come "
             f"from; permitted are {rules.describe()}, and "
-            f"{job.setting('hosts')} names further hosts"
+            f"{job.setting('hosts')} names further hosts",
+            rule="hosts",
         )
     return Refused(
         f"{report.place} was not asked: its address {report.reason} is one of "
         "this machine or its link, where no name may lead; an index there is "
-        f"named by its address in {job.setting('index')}"
+        f"named by its address in {job.setting('index')}",
+        rule="address",
     )
 
 
@@ -333,7 +340,8 @@ def _explain_files(text: str) -> Optional[Fault]:
         which = f": it was to be {' or '.join(wanted)}, and is {found[3]}"
         return Refused(
             f"the file of {found[1]} is not the one that was to come: its hash "
-            f"differs{which * bool(wanted)}"
+            f"differs{which * bool(wanted)}",
+            rule="hash",
         )
     if any(sign in text for sign in _WRONG_FILE):
         return Refused(f"a package's file is refused: {_last_error(text)}")
@@ -358,7 +366,8 @@ def _explain_page(text: str) -> Optional[Fault]:
     if local:
         return Refused(
             f"the index led to the file {clean(local[1], 200)} of this "
-            "machine, where no package may come from"
+            "machine, where no package may come from",
+            rule="hosts",
         )
     if _CUT in text:
         return Unreachable(
@@ -418,7 +427,8 @@ def _explain_solution(case: Case, text: str) -> Optional[Fault]:
         return Refused(
             f"only the source of {' and '.join(names[:3])} would fit, and "
             "hearth builds nothing"
-            f"{next(advice, '') or f': {_because(case, text)}'}"
+            f"{next(advice, '') or f': {_because(case, text)}'}",
+            rule="wheels",
         )
     found = _NOT_FOUND.search(text)
     if found:
@@ -430,7 +440,8 @@ def _explain_solution(case: Case, text: str) -> Optional[Fault]:
         return Refused(
             f'"{yanked[1]}" {yanked[2]} refused: it was yanked'
             f"{_because_of(yanked[3] or '')}; ask for another version, or for "
-            f"{pin} if it has to be that one"
+            f"{pin} if it has to be that one",
+            rule="yanked",
         )
     if any(sign in text for sign in _SOLUTION):
         offline = f" {case.job.setting('offline')} is set: other versions than "

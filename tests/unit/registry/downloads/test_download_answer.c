@@ -137,6 +137,30 @@ static void a_fault_has_a_name_and_a_sentence(void **state)
     }
 }
 
+static void a_fault_may_have_a_rule(void **state)
+{
+    static const char *const wrong[] = {
+        "7",        "null",
+        "\"\"",     "\"a b\"",
+        "\"a\\n\"", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"", /* 33 letters */
+    };
+
+    (void) state;
+    assert_string_equal(
+        read_text("{\"fault\":{\"ename\":\"ThingRefused\",\"text\":\"a\","
+                  "\"rule\":\"require_hashes\"}}"),
+        "{\"ename\":\"ThingRefused\",\"evalue\":\"a\",\"exit_code\":1,"
+        "\"rule\":\"require_hashes\",\"status\":\"error\"}");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        cleanup_free char *said =
+            mem_format("{\"fault\":{\"ename\":\"ThingFailed\",\"text\":\"a\","
+                       "\"rule\":%s}}",
+                       wrong[i]);
+
+        expect_invalid(said, "an unknown fault");
+    }
+}
+
 /* The process that starts a worker as another user says it. */
 static void a_fault_that_is_a_text_is_a_failure(void **state)
 {
@@ -234,6 +258,7 @@ int main(void)
         cmocka_unit_test(progress_is_a_text_or_bytes),
         cmocka_unit_test(other_progress_is_refused),
         cmocka_unit_test(a_fault_has_a_name_and_a_sentence),
+        cmocka_unit_test(a_fault_may_have_a_rule),
         cmocka_unit_test(a_fault_that_is_a_text_is_a_failure),
         cmocka_unit_test(other_faults_are_refused),
         cmocka_unit_test(an_unknown_error_of_ours_is_a_failure),

@@ -18,10 +18,10 @@ static void a_failure_has_one_record(void **state)
     deeds_forget();
     download_fakes_answer(
         0, "{\"status\":\"error\",\"ename\":\"PackagesRefused\",\"evalue\":"
-           "\"too new\",\"exit_code\":1}");
+           "\"too new\",\"exit_code\":1,\"rule\":\"cooldown\"}");
     DID("audit package refused by uid=7 of aa1: {\"count\": 1, \"ename\": "
         "\"PackagesRefused\", \"names\": [\"a\"], \"order\": \"add\", "
-        "\"text\": \"too new\"}");
+        "\"rule\": \"cooldown\", \"text\": \"too new\"}");
     ANSWERED("PackagesRefused");
     assert_string_equal(fake_said(), "");
     download_fakes_leave(0);
