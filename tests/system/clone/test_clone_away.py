@@ -264,6 +264,22 @@ def test_a_mirror_that_was_asked_never_answers_nothing(
     assert "cannot be reached" in folder.refuse(made.url).text
 
 
+def test_a_long_name_of_a_branch_comes(
+    folder: Folder, server: GitServer
+) -> None:
+    """JSON has several bytes for each of its letters."""
+    name = "/".join(["\u4e00" * 80] * 6)
+    made = server.make()
+    made.commit({"a": "one"}, branch=name)
+    (made.path / "HEAD").write_text(f"ref: refs/heads/{name}\n")
+    before = folder.clone(made.url)
+    assert before.note == ""
+    leave(folder, server)
+    got = folder.clone(made.url)
+    assert essence(got) == essence(before)
+    assert got.note == NOTE
+
+
 def test_the_rules_hold(
     folder: Folder, server: GitServer, made: Repository
 ) -> None:

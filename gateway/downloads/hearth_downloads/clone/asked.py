@@ -11,11 +11,13 @@ from dataclasses import asdict, dataclass
 from typing import Optional
 
 from hearth_downloads.clone.ref import is_hash, is_ref_name
+from hearth_downloads.clone.refs import NAME_MAX
 from hearth_downloads.core.folders import read_plain
 from hearth_downloads.fetch.about import parse_object
 
 ASKED = "asked"  # the file in the mirror
-_BYTES_MAX = 4096
+# Two names, and the rest. JSON has up to 12 bytes for one letter.
+_BYTES_MAX = 2 * 12 * NAME_MAX + 1024
 _AT_MAX = 1 << 37  # a time that has a year with four digits
 
 
