@@ -160,6 +160,7 @@ def action(href: str, header: Any = None) -> Any:
                 "at 127.0.0.1:1, which is not",
             ),
             ("http://[::1]/x", "at [::1]:80, which is not permitted"),
+            ("https://b\u00fccher.example/x", "at xn--bcher-kva.example, whi"),
             (
                 "file:///etc/passwd",
                 "at file:///etc/passwd, which is no URL with",

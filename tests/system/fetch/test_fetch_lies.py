@@ -97,6 +97,8 @@ def test_takes_a_file_of_the_very_limit(
         ("http://localhost:{port}/", "localhost:{port}"),
         ("http://[::1]:{port}/", "[::1]:{port}"),
         ("https://other.example/", "other.example"),
+        ("https://b\u00fccher.example/", "xn--bcher-kva.example"),
+        ("https://lo\u00adcal.example/", "local.example"),
     ],
 )
 def test_a_redirect_leads_to_no_other_place(
@@ -160,6 +162,17 @@ def test_no_sentence_has_a_secret(
     fault = folder.refuse(server.url("/a?key=SECRET#SECRET"))
     assert server.url("/a") in fault.text or "/nowhere" in fault.text
     assert "SECRET" not in fault.text
+
+
+@pytest.mark.parametrize("letter", [b"\xc3\xa9", b"\xe9"])
+def test_a_redirect_may_have_any_letters(
+    folder: Folder, server: FakeFiles, letter: bytes
+) -> None:
+    """Most servers write UTF-8, and some Latin-1."""
+    server.put("/%C3%A9", b"here")
+    head = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /%s\r\n\r\n"
+    server.scripts["/a"] = say(head % letter)
+    assert folder.fetch(server.url("/a")).content == b"here"
 
 
 def test_a_redirect_without_a_location(

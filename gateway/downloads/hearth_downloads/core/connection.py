@@ -6,7 +6,8 @@ reads the answers of http as strictly, and sees nothing of those of https.
 
 from __future__ import annotations
 
-import encodings.idna  # noqa: F401  a name of a host may ask for it
+import encodings.idna  # a name of a host may ask for both
+import encodings.punycode  # noqa: F401
 import http.client
 import socket
 import ssl

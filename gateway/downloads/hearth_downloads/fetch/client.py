@@ -209,7 +209,7 @@ class Client:
         return {}
 
     def _follow(self, url: Url, response: http.client.HTTPResponse) -> Url:
-        location = response.headers.get("Location", "").strip()
+        location = _decode(response.headers.get("Location", "").strip())
         if not location:
             raise Stop("nowhere", url)
         try:
@@ -353,6 +353,14 @@ class Client:
             write_file(name, (about or About()).encode())
         except OSError as error:
             raise _disk(self.request.url, error) from None
+
+
+def _decode(field: str) -> str:
+    """Return a field as UTF-8 if it is that; it was read as Latin-1."""
+    try:
+        return field.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return field
 
 
 def _disk(url: Url, error: OSError) -> Stop:
