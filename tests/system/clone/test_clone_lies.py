@@ -218,6 +218,17 @@ def test_a_repository_that_is_too_large(
     assert LIMIT in fault.text
 
 
+def test_a_file_that_is_too_large_for_git(
+    folder: Folder, server: GitServer
+) -> None:
+    """The system ends git at its largest file; that has no time to say so."""
+    made = server.make()
+    made.commit({"a": bytes(65 << 20)})
+    fault = folder.refuse(made.url, max_bytes=64 << 20)
+    assert fault.ename == "FetchRefused"
+    assert "max_bytes permits (64.0 MiB)" in fault.text
+
+
 def test_too_many_files(folder: Folder, server: GitServer) -> None:
     made = server.make()
     made.commit({f"d/{n}": "" for n in range(20)})

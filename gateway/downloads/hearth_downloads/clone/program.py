@@ -125,6 +125,8 @@ class _Copy:
                 stdout=heard,
                 stderr=said,
             )
+            if code < 0:
+                said.write(b"\nerror: git died of signal %d" % -code)
         return code == 0
 
     def _find(self, name: str) -> str:

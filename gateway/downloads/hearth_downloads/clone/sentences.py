@@ -101,6 +101,9 @@ _REFUSED = (
 )
 
 
+_TOO_LARGE = "File too large|died of signal 25"  # SIGXFSZ
+
+
 class Unclear(Unreachable):
     """A failure for which a mirror that was spoilt may be the reason."""
 
@@ -159,7 +162,7 @@ class Failure:
 
     def _explain_disk(self) -> Optional[Fault]:
         job = self.job
-        if self.received > job.max_bytes or self._has("File too large"):
+        if self.received > job.max_bytes or self._has(_TOO_LARGE):
             return too_large(job)
         if self._has("No space left on device"):
             return no_room(job, "No space left on device", NOUN)
