@@ -307,6 +307,18 @@ def test_names_that_git_takes_for_its_own(
     assert "has an object that git refuses" in fault.text
 
 
+@pytest.mark.parametrize("name", [".\uff47it", "\uff0egit", "a/.\uff27IT/x"])
+def test_names_that_only_some_systems_take_for_gits(
+    folder: Folder, server: GitServer, name: str
+) -> None:
+    """git itself lets them pass."""
+    made = server.make()
+    made.commit({name: "[core]\n\tfsmonitor = touch /tmp/x", "ok": ""})
+    fault = folder.refuse(made.url)
+    assert fault.ename == "FetchRefused"
+    assert ", which git takes for its own" in fault.text
+
+
 def test_what_a_repository_says_runs_nothing(
     folder: Folder, server: GitServer
 ) -> None:

@@ -322,14 +322,18 @@ def test_rewrites_an_index(tmp_path: Path) -> None:
         index(entry(b"a//b")),
         index(entry(b"a/../b")),
         index(entry(b"./a")),
-        index(entry(b".git/config")),
-        index(entry(b"a/.GIT/config")),
         index(entry(b"x" * 5000)),
     ],
 )
 def test_refuses_an_index(content: bytes) -> None:
     with pytest.raises(Failed, match="the index that git has left"):
         rewrite_index(content, 40, {})
+
+
+@pytest.mark.parametrize("name", [b".git/config", b"a/.GIT/config"])
+def test_refuses_a_name_of_gits_in_an_index(name: bytes) -> None:
+    with pytest.raises(Refused, match="which git takes for its own"):
+        rewrite_index(index(entry(name)), 40, {})
 
 
 def test_bounds_an_index() -> None:

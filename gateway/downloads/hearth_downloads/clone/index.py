@@ -9,11 +9,12 @@ pointer that the repository has, until it is changed.
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 from collections.abc import Mapping
 from typing import Optional
 
-from hearth_downloads.clone.names import is_git_name
+from hearth_downloads.clone.names import git_name, is_git_name
 from hearth_downloads.clone.tree import ENTRIES_MAX, PATH_MAX, too_many
 from hearth_downloads.core.faults import Failed
 
@@ -93,7 +94,9 @@ def _read_entry(
 
 
 def _is_path(name: bytes) -> bool:
+    """Return true for a path; one with a name of git's is refused."""
     parts = name.split(b"/")
-    return not any(
-        part in (b"", b".", b"..") or is_git_name(part) for part in parts
-    )
+    for part in parts:
+        if is_git_name(part):
+            raise git_name(os.fsdecode(part))
+    return not any(part in (b"", b".", b"..") for part in parts)

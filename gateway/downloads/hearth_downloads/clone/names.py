@@ -9,9 +9,18 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from hearth_downloads.core.faults import Refused
+
 # Letters that file systems of macOS leave out (git's utf8.c has the same).
 _IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 _NAMES = (".git", "git~1")  # the second is its short name on Windows
+
+
+def git_name(name: str) -> Refused:
+    """Return the fault of such a name."""
+    return Refused(
+        f"the repository has a file named {name!r}, which git takes for its own"
+    )
 
 
 def is_git_name(name: bytes) -> bool:

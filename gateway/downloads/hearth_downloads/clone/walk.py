@@ -10,10 +10,9 @@ import os
 import stat
 from typing import Protocol
 
-from hearth_downloads.clone.names import is_git_name
+from hearth_downloads.clone.names import git_name, is_git_name
 from hearth_downloads.clone.space import open_file, taken_over
 from hearth_downloads.clone.tree import DEPTH_MAX, too_deep
-from hearth_downloads.core.faults import Refused
 from hearth_downloads.core.folders import open_folder, permit
 
 
@@ -43,10 +42,7 @@ class Walk:
         for name in sorted(os.listdir(folder)):
             raw = os.fsencode(name)
             if is_git_name(raw):
-                raise Refused(
-                    f"the repository has a file named {name!r}, which git "
-                    "takes for its own"
-                )
+                raise git_name(name)
             self._add_one(name, folder, top + raw, depth)
 
     def _add_one(self, name: str, folder: int, path: bytes, depth: int) -> None:
