@@ -335,6 +335,9 @@ def test_a_length_that_is_too_short(folder: Folder, server: FakeFiles) -> None:
         b"3\r\nabcde",
         b"\r\n\r\n",
         b"-3\r\nabc\r\n0\r\n\r\n",
+        b"+3\r\nabc\r\n0\r\n\r\n",
+        b"0x3\r\nabc\r\n0\r\n\r\n",
+        b"0_3\r\nabc\r\n0\r\n\r\n",
     ],
 )
 def test_chunks_that_break_off(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import encodings.idna  # a name of a host may ask for both
 import encodings.punycode  # noqa: F401
 import http.client
+import re
 import socket
 import ssl
 from typing import Any, Optional
@@ -17,6 +18,9 @@ from hearth_downloads.core.addresses import PORTS
 from hearth_downloads.core.proxy import INTERIM_MAX
 from hearth_downloads.core.sandbox import PROXY_PORT
 
+# http.client takes whatever int() does, as +5, 0x5 and 0_5.
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\n")
+_CHUNK_LINE_MAX = 64 * 1024
 LINES_MAX = 256 * 1024  # bytes of heads and of what is between chunks
 _IGNORE_UNEXPECTED_EOF = getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 1 << 7)
 
@@ -68,6 +72,14 @@ class _Response(http.client.HTTPResponse):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.fp: Any = _Lines(self.fp)
+
+    def _read_next_chunk_size(self) -> int:
+        """Return it; ValueError, which ends the answer, if it has none."""
+        line = self.fp.readline(_CHUNK_LINE_MAX).replace(b"\r\n", b"\n")
+        found = _CHUNK.fullmatch(line)
+        if not found:
+            raise ValueError
+        return int(found[1], 16)
 
     def _read_status(self) -> tuple[str, int, str]:
         """Return the first line of the answer, after those that announce it.
