@@ -5,7 +5,7 @@
 #include "gateway/session/actor/receive.h"
 #include "gateway/session/core/loss_notice.h"
 #include "gateway/session/core/loss_report.h"
-#include "notebooks/journal/head.h"
+#include "notebooks/journal/reader.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

@@ -13,14 +13,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How far it is. Only the gateway's own answer ends it before the kernel's. */
+/* Its progress. Only the gateway's own answer ends it before the kernel's. */
 typedef enum {
     REQUEST_WAITING,
     REQUEST_STARTED, /* its busy and execute_input were sent */
     REQUEST_ANSWERED /* the client has its reply; the kernel still works */
 } request_progress_t;
 
-/* What it is run for. */
+/* Its purpose. */
 typedef enum {
     REQUEST_FOR_CLIENT,
     REQUEST_FOR_REVIVAL, /* a recorded cell, run again by a revival */

@@ -9,7 +9,6 @@
 #include "gateway/session/kernel/publisher.h"
 #include "gateway/session/requests/request_queue.h"
 #include "notebooks/journal/head.h"
-#include "notebooks/journal/reader.h"
 #include "tests/lib/loss_steps.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"

@@ -3,7 +3,7 @@
 #include "gateway/session/core/loss_report.h"
 
 #include "gateway/session/core/replies.h"
-#include "notebooks/journal/head.h"
+#include "notebooks/journal/reader.h"
 #include "tests/lib/loss_steps.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
