@@ -121,7 +121,10 @@ static void on_tick(subscriber_t *subscriber, int64_t now)
 
 static void on_detach(subscriber_t *subscriber)
 {
-    call_of(subscriber)->subscription = NULL;
+    process_call_t *self = call_of(subscriber);
+
+    subscription_remove(self->subscription, subscriber);
+    self->subscription = NULL;
 }
 
 static const subscriber_ops_t subscriber_ops = {

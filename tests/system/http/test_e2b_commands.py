@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
 import json
 import struct
+import termios
 from collections.abc import Iterator
 from typing import Any, Optional
 
@@ -21,7 +24,8 @@ from door import (
     of_type,
     output,
 )
-from harness import Gateway
+from harness import Gateway, started
+from rpc import Rpc
 from web import Web
 
 WAITS = "read x; echo got $x; echo err >&2"
@@ -37,6 +41,13 @@ def box(door: Door) -> Iterator[Box]:
     made = door.create(timeout=3600, envVars={"OF_ALL": "1", "BOTH": "all"})
     yield made
     made.kill()
+
+
+@pytest.fixture
+def hasty() -> Iterator[Gateway]:
+    """It forgets a session at once when that has ended."""
+    with started(Gateway("--set", "sessions/gone_keep=0s")) as running:
+        yield running
 
 
 class Live:
@@ -101,6 +112,24 @@ def refused(box: Box, code: str, *asked: Any, status: int, **more: Any) -> str:
     assert (answer.status, answer.json["code"]) == (status, code), answer
     sentence: str = answer.json["message"]
     return sentence
+
+
+def unread(live: Live) -> int:
+    """Bytes that have come and were not read."""
+    answer = array.array("i", [0])
+    fcntl.ioctl(live.connection.sock, termios.FIONREAD, answer)
+    return answer[0]
+
+
+def wait_stuck(live: Live) -> None:
+    """Until no more comes, because the client does not read."""
+    seen: list[int] = []
+
+    def look() -> bool:
+        seen.append(unread(live))
+        return len(seen) > 10 and seen[-10] == seen[-1] > 0
+
+    wait_for(look, "a stream that is full")
 
 
 # ---- commands ----
@@ -453,3 +482,21 @@ def test_types_and_headers(door: Door, box: Box) -> None:
     beside = door.web.with_token(door.key).ask("GET", "/e2bx")
     assert beside.status == 404
     assert "code" not in beside.json
+
+
+# ---- streams that nobody reads ----
+
+
+def test_a_session_comes_back_beside_a_stream_of_before(hasty: Gateway) -> None:
+    web = Web.of(hasty)
+    box = Door(web).create(timeout=3600)
+    with Live(box, "Start", command("yes")) as live:
+        wait_stuck(live)
+        hasty.run("session", "delete", box.id)
+        wait_for(lambda: not hasty.sessions("--all"), "no session")
+        rpc = Rpc(web)
+        again = rpc.call("session", action="restart", session=box.id)
+        assert not again["isError"], again
+        code = {"command": "echo hi", "seconds": 60}
+        done = rpc.call("session", action="run", session=box.id, **code)
+        assert done["content"][-1]["text"].endswith("\nhi\n"), done

@@ -333,7 +333,10 @@ static void on_tick(subscriber_t *subscriber, int64_t now)
 
 static void on_detach(subscriber_t *subscriber)
 {
-    process_of(subscriber)->subscription = NULL;
+    tool_process_t *self = process_of(subscriber);
+
+    subscription_remove(self->subscription, subscriber);
+    self->subscription = NULL;
 }
 
 static const subscriber_ops_t subscriber_ops = {
