@@ -144,7 +144,8 @@ static void replace_stale(ws_client_t *self, subscription_t *subscription)
 {
     for (subscriber_t *at = subscription->subscribers, *next; at; at = next) {
         next = at->next;
-        if (strcmp(at->name, self->subscriber.name) != 0)
+        if (!at->ops->is_connection
+            || strcmp(at->name, self->subscriber.name) != 0)
             continue;
         at->ops->detach(at);
         at->ops->end(at, LWS_CLOSE_STATUS_NORMAL,

@@ -26,7 +26,7 @@ from door import (
 )
 from harness import Gateway, started
 from rpc import Rpc
-from web import Web
+from web import Kernel, Web
 
 WAITS = "read x; echo got $x; echo err >&2"
 
@@ -500,3 +500,18 @@ def test_a_session_comes_back_beside_a_stream_of_before(hasty: Gateway) -> None:
         code = {"command": "echo hi", "seconds": 60}
         done = rpc.call("session", action="run", session=box.id, **code)
         assert done["content"][-1]["text"].endswith("\nhi\n"), done
+
+
+def test_a_socket_does_not_end_a_stream(web: Web, door: Door) -> None:
+    """Its session_id is a name among WebSockets only."""
+    box = door.create()
+    kernel = Kernel(web, box.id)
+    with Live(box, "Start", command(WAITS, stdin=True)) as live:
+        for number in range(1, 100):
+            query = {"session_id": f"process.{number}"}
+            kernel.socket(query=query).ready().close()
+        send(box, live.pid, b"in\n")
+        events = live.rest()
+        assert output(events) == b"got in\n"
+        assert events[-1]["end"]["exitCode"] == 0
+    kernel.close()
