@@ -484,7 +484,7 @@ def test_types_and_headers(door: Door, box: Box) -> None:
     assert "code" not in beside.json
 
 
-# ---- streams that nobody reads ----
+# ---- streams that are not read ----
 
 
 def test_a_session_comes_back_beside_a_stream_of_before(hasty: Gateway) -> None:
