@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Iterator
@@ -157,6 +158,22 @@ def test_tags_hide_no_change(
         folder.do("add", "b", token=token)
         assert folder.read("b/x.py", token=token) == "X = 1"
         assert index.downloads("b") == 2
+
+
+def test_a_wheel_of_an_unknown_hash_is_fetched_once(
+    used: Folder, index: FakeIndex
+) -> None:
+    """Its version was built again: both files have the same tags."""
+    index.add("b", "1", {"b/x.py": "X = 2"}, tag="1-py3-none-any")
+    for token in (ONE, TWO, THREE):
+        used.do("add", "b", token=token)
+        assert used.read("b/x.py", token=token) == "X = 2"
+        assert index.downloads("b") == 2
+    used.do("remove", "b", token=ONE)
+    change(used, "printf 'X = 3' 1<> b/x.py")
+    used.do("add", "b", token=ONE)
+    assert used.read("b/x.py", token=ONE) == "X = 2"
+    assert index.downloads("b") == 3
 
 
 def test_wheels_may_have_one_file(used: Folder, index: FakeIndex) -> None:
@@ -387,8 +404,22 @@ def test_a_wheel_without_a_note_may_stay_offline(seen: Seen) -> None:
 def test_a_wheel_of_an_unknown_hash_may_stay(seen: Seen) -> None:
     """No file of its version has a note."""
     seen.put("a", {"a.py": "1"})
+    assert seen.find("a", sha256="unknown", cached="a") == []
+    assert seen.notes() == []
+
+
+def test_a_wheel_of_an_unknown_hash_is_compared(seen: Seen) -> None:
+    """Another that was fetched may be the other file of its version."""
+    seen.put("a", {"a.py": "1", "a-1.dist-info/WHEEL": "1"})
+    assert seen.find("a", sha256="unknown") == []
+    (seen.top / "a.py").write_text("2")
+    assert seen.find("a", sha256="unknown", cached="a") == ["a"]
     assert seen.find("a", sha256="unknown") == []
     assert seen.find("a", sha256="unknown", cached="a") == []
+    assert len(seen.all()) == 1
+    (seen.top / "a-1.dist-info/WHEEL").write_text("2")
+    assert seen.find("a", sha256="unknown") == []
+    assert len(seen.all()) == 2
 
 
 def test_a_new_wheel_may_bring_the_same_file(seen: Seen) -> None:
@@ -462,10 +493,12 @@ def test_a_note_is_written_up_to_what_is_read(
         assert seen.find("a", cached="a") == []
 
 
-def test_a_wheel_that_is_not_known_is_not_noted(seen: Seen) -> None:
+def test_a_hash_that_is_none_names_no_note(seen: Seen) -> None:
     seen.put("a", {"a.py": "1"})
     assert seen.find("a", sha256="../x") == []
-    assert seen.notes() == []
+    (note,) = seen.all()
+    assert re.fullmatch("[0-9a-f]{64}", note.name)
+    assert os.listdir(seen.work) == [DIGESTS]
 
 
 def test_a_list_may_name_what_is_not_there(seen: Seen) -> None:

@@ -106,7 +106,7 @@ class Digests:
     def __init__(self, work: int, is_offline: bool = False) -> None:
         self.work = work
         self.is_offline = is_offline
-        self.new: dict[str, Wheel] = {}  # to be noted, by their hashes
+        self.new: dict[str, Wheel] = {}  # to be noted, by the notes' names
 
     def find_changed(
         self,
@@ -131,19 +131,19 @@ class Digests:
         self.new = {}
         for one in packages:
             wheel = wheels.setdefault(one.name, Wheel())
+            possible = hashes.get(one.name, set())
             is_known = bool(_SHA256.fullmatch(one.sha256))
-            noted = self._read(one.sha256) if is_known else None
-            if noted is not None:
+            note = one.sha256 if is_known else _name(one, wheel, possible)
+            noted = self._read(note)
+            if noted is not None and (is_known or one.name not in fetched):
                 notes[one.name] = wheel if noted.is_open else noted
             elif one.name in fetched:
                 notes[one.name] = wheel
-                self.new.update({one.sha256: wheel} if is_known else {})
-            elif (is_known and not self.is_offline) or self._has_any(
-                hashes.get(one.name, ())
-            ):
+                self.new[note] = wheel
+            elif (is_known and not self.is_offline) or self._has_any(possible):
                 doubtful.append(one.name)
             elif is_known:
-                self.new[one.sha256] = wheel
+                self.new[note] = wheel
         explained = _explain(wheels, notes, there)
         # Files on no list that a note has.
         expected: set[tuple[str, Optional[str]]] = set()
@@ -231,6 +231,21 @@ def _find_owners(name: str, archive: int) -> list[str]:
     return [
         find_owner(one) for one in names if one.lower().endswith(".dist-info")
     ]
+
+
+def _name(package: Package, wheel: Wheel, hashes: Collection[str]) -> str:
+    """Return the name of the note of a wheel whose hash is not known.
+
+    It has one of these hashes, and another note if its file WHEEL is another.
+    Two that have the same one take turns: the last that was fetched has it.
+    """
+    about = sorted(
+        digest or ""
+        for path, digest in wheel.files.items()
+        if path.endswith(".dist-info/WHEEL")
+    )
+    key = json.dumps([package.name, package.version, sorted(hashes), about])
+    return hashlib.sha256(key.encode()).hexdigest()
 
 
 def _hash_all(
