@@ -165,6 +165,7 @@ def test_a_wheel_of_an_unknown_hash_is_fetched_once(
 ) -> None:
     """Its version was built again: both files have the same tags."""
     index.add("b", "1", {"b/x.py": "X = 2"}, tag="1-py3-none-any")
+    shutil.rmtree(used.path / "work/uv/cache")  # one wheel is to be changed
     for token in (ONE, TWO, THREE):
         used.do("add", "b", token=token)
         assert used.read("b/x.py", token=token) == "X = 2"
@@ -442,6 +443,20 @@ def test_a_file_of_two_wheels_is_that_of_one(seen: Seen) -> None:
     assert seen.find("a", "b") == []
     (seen.top / "tests/x.py").write_text("c")
     assert seen.find("a", "b") == ["a", "b"]
+
+
+def test_a_script_may_come_in_place_of_a_program(seen: Seen) -> None:
+    """Two wheels have one of that name, and the one that comes last wins."""
+    seen.put("b", {"b.py": "1", "bin/x": "\x7fELF1"})
+    assert seen.find("b") == []
+    seen.put("a", {"a.py": "1", "bin/x": "#!/usr/bin/python3"})
+    assert seen.find("a", "b") == []
+    assert seen.find("a", "b") == []
+    seen.put("b", {"b.py": "1", "bin/x": "\x7fELF1"})
+    assert seen.find("a", "b") == []
+    (seen.top / "bin/x").unlink()
+    seen.put("a", {"a.py": "1"})
+    assert seen.find("b") == ["b"]
 
 
 def test_a_list_may_name_a_file_of_another_wheel(seen: Seen) -> None:

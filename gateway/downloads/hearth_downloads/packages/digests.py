@@ -305,12 +305,12 @@ def _find_wheels(folder: int, there: dict[str, str]) -> dict[str, Wheel]:
         owner = find_owner(name)
         own = wheels.setdefault(owner, Wheel()).files
         for path in read_record(folder, name):
-            if path not in there:
+            if path not in there and not path.startswith(_PROGRAMS):
                 own[path] = ""
                 continue
             other = owners.setdefault(path, owner)
             if other == owner:
-                own[path] = there[path]
+                own[path] = there.get(path, "")
                 continue
             shared += 1
             if shared <= SHARED_MAX:
@@ -337,7 +337,8 @@ def _explain(
         path
         for name, noted in notes.items()
         for path, digest in wheels[name].files.items()
-        if digest is None and noted.files.get(path, "") in (None, there[path])
+        if digest is None
+        and noted.files.get(path, "") in (None, there.get(path, ""))
     }
 
 
