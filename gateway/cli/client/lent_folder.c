@@ -2,7 +2,6 @@
  * them its rights for others, so its mode is checked. */
 #include "gateway/cli/client/lent_folder.h"
 
-#include "gateway/cli/client/management_client.h"
 #include "notebooks/json/member.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
  */
 #include "gateway/cli/client/model_view.h"
 
-#include "gateway/cli/client/management_client.h"
 #include "notebooks/json/member.h"
 #include "notebooks/modelview/modelview.h"
 

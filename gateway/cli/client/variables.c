@@ -1,7 +1,6 @@
 /* See variables.h. */
 #include "gateway/cli/client/variables.h"
 
-#include "gateway/cli/client/management_client.h"
 #include "notebooks/json/member.h"
 
 #include <stdio.h>
