@@ -117,6 +117,14 @@ def test_a_note_that_is_cut_is_none(used: Folder) -> None:
     assert note.read_text() == whole
 
 
+def test_a_note_that_is_cut_is_none_offline(used: Folder) -> None:
+    (note,) = (used.path / "work" / DIGESTS).iterdir()
+    whole = note.read_text()
+    note.write_text("")
+    used.do("add", "b", token=TWO, offline=True)
+    assert note.read_text() == whole
+
+
 @pytest.mark.parametrize("text", ["null", "[1, 2]", "[{}]", "[" * 100_000])
 def test_a_note_of_another_form_is_none(seen: Seen, text: str) -> None:
     seen.put("a", {"a.py": "1"})

@@ -183,7 +183,9 @@ class Digests:
         folder = open_folder(DIGESTS, self.work)
         try:
             return any(
-                _SHA256.fullmatch(one) and look_at(one, folder)
+                _SHA256.fullmatch(one)
+                and look_at(one, folder)
+                and self._read(one)
                 for one in hashes
             )
         finally:
