@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,17 +101,18 @@ class Side:
 def test_each_figure_has_its_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours, other = Side("hearth", tmp_path), Side("uv", tmp_path)
+    ours: Any = Side("hearth", tmp_path)
+    other: Any = Side("uv", tmp_path)
     monkeypatch.setattr(installing, "SESSIONS", 2)
     monkeypatch.setattr(installing, "timed", lambda do: 1.0)
     monkeypatch.setattr(installing, "kernel_of", contextlib.nullcontext)
     found = [
-        installing.measure_cached(ours, [other], 1),  # type: ignore[arg-type]
+        installing.measure_cached(ours, [other], 1),
         *(
-            installing.measure_cold(ours, [other], 1, name)  # type: ignore[arg-type]
+            installing.measure_cold(ours, [other], 1, name)
             for name in installing.COLD
         ),
-        *installing.measure_shared(ours),  # type: ignore[arg-type]
+        *installing.measure_shared(ours),
     ]
     assert all(0 < figure.least < 1 for figure in found)
     assert found[0].most == 300

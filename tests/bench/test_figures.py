@@ -165,12 +165,13 @@ def test_a_sample_with_more_tokens_than_its_goal_fails(
     monkeypatch.setattr(views, "Rest", Rest)
     monkeypatch.setattr(views, "collect", lambda rest: samples)
     counts = [[3, 4], [0, 0]]
-    asked = []
-    monkeypatch.setattr(
-        views,
-        "count_tokens",
-        lambda texts: asked.append(texts) or counts[-len(asked)],
-    )
+    asked: list[list[str]] = []
+
+    def count_tokens(texts: list[str]) -> list[int]:
+        asked.append(texts)
+        return counts[-len(asked)]
+
+    monkeypatch.setattr(views, "count_tokens", count_tokens)
     found = views.measure_tokens(None)  # type: ignore[arg-type]
     assert [f"at {views.SESSION}"] * 2 in asked
     document = document_of(*(figure.as_json() for figure in found))
