@@ -26,7 +26,7 @@ import threading
 import zipfile
 import zlib
 from dataclasses import dataclass, field
-from typing import Any, Optional, Union
+from typing import Any, Mapping, Optional, Union
 from urllib.parse import unquote, urlsplit
 
 JSON_TYPE = "application/vnd.pypi.simple.v1+json"
@@ -269,7 +269,7 @@ class FakeIndex:
         self,
         name: str,
         version: str,
-        files: Optional[dict[str, Union[str, bytes]]] = None,
+        files: Optional[Mapping[str, Union[str, bytes]]] = None,
         *,
         requires: Optional[list[str]] = None,
         extras: Optional[dict[str, list[str]]] = None,

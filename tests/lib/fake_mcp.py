@@ -327,8 +327,8 @@ class FakeMcp:
             handler.send_event({"id": "q1", "method": "ping"})
             handler.send_event({"id": "q2", "method": "sampling/createMessage"})
             self.wait(lambda: self.answers() == 2)
-            text = {"type": "text", "text": "asked"}
-            handler.send_event({"id": number, "result": {"content": [text]}})
+            found = {"content": [{"type": "text", "text": "asked"}]}
+            handler.send_event({"id": number, "result": found})
             return
         else:
             handler.error(200, -32602, f"there is no tool {name}")

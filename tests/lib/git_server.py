@@ -18,7 +18,7 @@ import threading
 import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Mapping, Optional, Union
 
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -35,6 +35,7 @@ ENVIRONMENT = {
 }
 Content = Union[str, bytes]
 Name = Union[str, bytes]
+Files = Union[Mapping[str, Any], Mapping[bytes, Any], Mapping[Name, Any]]
 
 
 def git(folder: Path, *words: Name, given: bytes = b"") -> str:
@@ -95,7 +96,7 @@ class Repository:
         )
         return self.write("tree", raw)
 
-    def nest(self, files: dict[Name, Any]) -> str:
+    def nest(self, files: Files) -> str:
         """Write the trees of paths; a value is a content or (mode, content)."""
         here: list[tuple[str, str, bytes]] = []
         below: dict[bytes, dict[Name, Any]] = {}
@@ -114,7 +115,7 @@ class Repository:
         return self.tree(here)
 
     def commit(
-        self, files: dict[Name, Any], branch: str = "main", parent: str = ""
+        self, files: Files, branch: str = "main", parent: str = ""
     ) -> str:
         """Make a commit of these files alone; return its hash."""
         parent = parent or self.find_branch(branch)

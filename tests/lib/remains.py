@@ -27,7 +27,7 @@ from typing import Any, Optional
 
 import pytest
 
-from tests.lib.mounted import root_of
+from .mounted import root_of
 
 # As the tests' own: it only says that nothing will come any more.
 DEADLINE = float(os.environ.get("HEARTH_DEADLINE", "120"))
@@ -168,9 +168,9 @@ def groups(made: dict[str, str]) -> Iterator[tuple[str, str]]:
         digest = hashlib.blake2b(state, digest_size=16).hexdigest()
         wanted[f"hearth-{digest[:12]}"] = name
     for folder, _, _ in os.walk("/sys/fs/cgroup"):
-        name = wanted.get(os.path.basename(folder).partition(".")[0])
-        if name is not None:
-            yield f"control group {folder}", name
+        found = wanted.get(os.path.basename(folder).partition(".")[0])
+        if found is not None:
+            yield f"control group {folder}", found
 
 
 def left(made: dict[str, str]) -> list[str]:
