@@ -186,7 +186,9 @@ class Worker:
 
     def hash(self) -> None:
         """None at all."""
-        self.give(**{"commit" if self.is_clone else "sha256": "../../x"})
+        name = "commit" if self.is_clone else "sha256"
+        wrong: dict[str, Any] = {name: "../../x"}
+        self.give(**wrong)
 
     def lacks(self) -> None:
         """Files in Git LFS and submodules: lacks-3-2."""

@@ -167,6 +167,7 @@ def test_json(gateway: Fetching, session: Session) -> None:
 def test_into(gateway: Fetching, session: Session) -> None:
     url = f"{HOST}/model.git"
     (session.workspace / "empty").mkdir()
+    words: tuple[str, ...]
     for words, path in (
         ((url, "--into", "a/b/code"), "a/b/code"),
         ((url, "-o", "a/"), "a/model"),

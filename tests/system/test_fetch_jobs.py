@@ -109,6 +109,7 @@ def test_json(gateway: Fetching, session: Session) -> None:
 
 def test_into(gateway: Fetching, session: Session) -> None:
     url = f"{HOST}/plain.csv"
+    words: tuple[str, ...]
     for words, path in (
         ((url, "--into", "data/people.csv"), "data/people.csv"),
         ((url, "-o", "more/"), "more/plain.csv"),

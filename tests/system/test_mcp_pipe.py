@@ -8,7 +8,7 @@ import json
 import os
 import shlex
 import threading
-from typing import ClassVar, Iterator, Optional
+from typing import Any, ClassVar, Iterator, Optional
 
 import pytest
 import tomllib
@@ -60,7 +60,8 @@ def test_the_last_line_needs_no_newline(gateway: Gateway) -> None:
 
 
 def test_a_wrong_initialize_is_answered(pipe: Pipe) -> None:
-    for params in (None, [], {}, {"protocolVersion": 7}):
+    wrong: tuple[Any, ...] = (None, [], {}, {"protocolVersion": 7})
+    for params in wrong:
         pipe.write(
             {
                 "jsonrpc": "2.0",

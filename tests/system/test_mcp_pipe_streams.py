@@ -56,7 +56,7 @@ def test_progress_comes_before_the_answer(
             "_meta": {"progressToken": "p"},
         },
     )
-    counts = []
+    counts: list[int] = []
     while len(counts) < 2:
         notice = pipe.read()
         assert notice["method"] == "notifications/progress"
@@ -234,7 +234,8 @@ def test_many_subscriptions_hold_up_no_request(gateway: Gateway) -> None:
     for _ in range(65):
         pipe.send("subscriptions/listen", wanted)
     asked = {pipe.send("server/discover") for _ in range(70)}
-    opened, answers = set(), {}
+    opened: set[int] = set()
+    answers: dict[int, Json] = {}
     while len(opened) < 64 or len(answers) < 71:
         message = pipe.read()
         if "id" in message:

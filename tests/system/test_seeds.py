@@ -50,7 +50,7 @@ def write(path: Path, *cells: str, name: str = "python3") -> Path:
 class Seeded(Gateway):
     """One that is not started yet."""
 
-    def configure(self, *cells: str, **keys: str) -> Seeded:
+    def seed(self, *cells: str, **keys: str) -> Seeded:
         path = write(self.folder / "seed.ipynb", *cells)
         for key, value in {"seed": path, "preload": "", **keys}.items():
             self.options.append(f"--set=profile/python3/{key}={value}")
@@ -86,7 +86,7 @@ def check(client: Client) -> None:
 
 def test_each_new_kernel_has_run_the_seed(seeded: Seeded) -> None:
     """Out of the pool, forked, and after a restart."""
-    seeded.configure(*CELLS).start()
+    seeded.seed(*CELLS).start()
     wait_for(lambda: seeded.pool()["ready"] >= 1, "a member of the pool")
     forked = seeded.create("--workspace", str(seeded.folder / "h"))
     for session in (seeded.create(), forked):
@@ -100,7 +100,7 @@ def test_each_new_kernel_has_run_the_seed(seeded: Seeded) -> None:
 
 
 def test_the_seed_is_in_the_recording(seeded: Seeded) -> None:
-    session = seeded.configure(*CELLS).start().create()
+    session = seeded.seed(*CELLS).start().create()
     assert session.exec("count").stdout == "21\n"
     cells = session.notebook()["cells"]
     sources = ["".join(cell["source"]) for cell in cells]
@@ -112,7 +112,7 @@ def test_the_seed_is_in_the_recording(seeded: Seeded) -> None:
 
 
 def test_a_client_cannot_mark_its_cell_as_a_seed(seeded: Seeded) -> None:
-    session = seeded.configure("a = 1").start().create()
+    session = seeded.seed("a = 1").start().create()
     with session.client() as client:
         content = {"code": "b = 2", "allow_stdin": False}
         own = {"hearth": {"seed": True}}
@@ -125,7 +125,7 @@ def test_a_client_cannot_mark_its_cell_as_a_seed(seeded: Seeded) -> None:
 
 
 def test_a_revival_leaves_the_seed_to_the_fresh_kernel(seeded: Seeded) -> None:
-    session = seeded.configure("runs = globals().get('runs', 0) + 1").start()
+    session = seeded.seed("runs = globals().get('runs', 0) + 1").start()
     made = session.create()
     made.exec("own = 5")
     made.delete()
@@ -167,7 +167,7 @@ def test_a_failing_seed_ends_the_session(
         "pool/max": "0",
         "seed_timeout": "2s" if how == "hangs" else "60s",
     }
-    seeded.configure(*cells, **options).start()
+    seeded.seed(*cells, **options).start()
     said = seeded.make("--restart", restart)
     assert re.search(why, said), said
     assert said.rstrip("\n").isprintable()
@@ -178,7 +178,7 @@ def test_a_failing_seed_ends_the_session(
 
 def test_a_pool_without_a_seed_that_works(seeded: Seeded) -> None:
     """It is not tried again at once and for ever; who asks hears why."""
-    seeded.configure("1 / 0").start()
+    seeded.seed("1 / 0").start()
     assert "ZeroDivisionError" in seeded.make()
     assert seeded.pool()["ready"] == 0
 
@@ -191,7 +191,7 @@ def test_a_gateway_that_is_killed_meanwhile(seeded: Seeded) -> None:
         "    open('waits', 'w').close()\n"
         "    time.sleep(0.01)\n"
     )
-    seeded.configure(cell, "whole = True").start()
+    seeded.seed(cell, "whole = True").start()
     session = seeded.create()
     (session.workspace / "slow").touch()
     seeded.run("session", "restart", session.id)
@@ -216,7 +216,7 @@ NOT_READ = {
 @pytest.mark.parametrize("what", NOT_READ)
 def test_an_unreadable_seed_is_refused(seeded: Seeded, what: str) -> None:
     text, why = NOT_READ[what]
-    seeded.configure(text or "")
+    seeded.seed(text or "")
     path = seeded.folder / "seed.ipynb"
     if text is None:
         path.unlink()

@@ -89,7 +89,8 @@ class Worker:
         return str(self.call(name, a=1, b=1)["error"]["message"])
 
     def tools(self) -> list[str]:
-        names, params = [], {}
+        names: list[str] = []
+        params: dict[str, Any] = {}
         while True:
             result = self.ask("tools/list", params)["result"]
             names += [one["name"] for one in result["tools"]]
