@@ -257,7 +257,7 @@ def test_says_what_would_be_right() -> None:
 
 
 def test_the_session_has_lists_of_its_own() -> None:
-    lists = {"allow": ["*.b", "c.d:80"], "deny": ["x.b"]}
+    lists: dict[str, Any] = {"allow": ["*.b", "c.d:80"], "deny": ["x.b"]}
     places = read(**lists, own_allow=["a.b", "e.f", "c.d:80"])
     assert places.permits("https", "a.b", 443)
     assert places.permits("http", "c.d", 80)

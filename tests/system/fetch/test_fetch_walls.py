@@ -189,7 +189,7 @@ def never_end(scene: Scene) -> bool:
     return len(scene.fetch(max_bytes=MOST)) > MOST
 
 
-def trickle(**limits: float) -> Attack:
+def trickle(**limits: Any) -> Attack:
     """Return an attack that sends half of a file, and the rest late.
 
     The server does not wait for less than its time, however fast all else is.
@@ -261,7 +261,7 @@ def poison_an_object(scene: Scene) -> bool:
 def take_what_another_may_have(scene: Scene) -> bool:
     """Ask for the file of a session that may reach a private network."""
     scene.victim.put("/key", GOOD)
-    job = {"hook": scene.network(), "allow": [f"{NAME}:80"]}
+    job: dict[str, Any] = {"hook": scene.network(), "allow": [f"{NAME}:80"]}
     url, network = f"http://{NAME}/key", f"{PRIVATE}/32"
     assert scene.fetch(url, **job, private=[network]) == GOOD
     return scene.fetch(url, **job, sha256=digest(GOOD)) == GOOD
