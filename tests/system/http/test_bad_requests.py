@@ -226,6 +226,7 @@ def test_a_query_that_is_read_whole(web: Web) -> None:
     line = f"GET /api/kernels?{query} HTTP/1.1\r\nHost: localhost\r\n"
     line += "Connection: close\r\n\r\n"
     assert status(web.raw(line.encode())) == 401
+    assert web.token
     line = line.replace("wrong", web.token)
     assert status(web.raw(line.encode())) == 200
 

@@ -497,7 +497,7 @@ def test_a_session_comes_back_beside_a_stream_of_before(hasty: Gateway) -> None:
         rpc = Rpc(web)
         again = rpc.call("session", action="restart", session=box.id)
         assert not again["isError"], again
-        code = {"command": "echo hi", "seconds": 60}
+        code: Json = {"command": "echo hi", "seconds": 60}
         done = rpc.call("session", action="run", session=box.id, **code)
         assert done["content"][-1]["text"].endswith("\nhi\n"), done
 

@@ -62,7 +62,7 @@ def test_each_way_of_a_change(rpc: Rpc, session: str, watching: Watch) -> None:
     """Each change is one notification: the next one is of the next change,
     of another file, so what is notified without a cause is found, too."""
     run(rpc, session, "import os; open('b', 'w').write('1'); os.mkdir('d')")
-    files = {"session": session}
+    files: Json = {"session": session}
     a, b = uri_of(session, "a"), uri_of(session, "b")
     below, none = uri_of(session, "d/%C3%A4%20x"), uri_of(session, "none")
     with watching([a, b, below, none]) as stream:
@@ -126,7 +126,7 @@ def test_code_that_writes_while_nothing_ends(
         f"    {wait.format('go')}    {write}"
         "threading.Thread(target=work).start()",
     )
-    files = {"session": session, "action": "write", "content": ""}
+    files: Json = {"session": session, "action": "write", "content": ""}
     with watching([a, go]) as stream:
         rpc.call("files", path="go", **files)
         assert {updated(stream), updated(stream)} == {a, go}

@@ -104,7 +104,7 @@ def test_the_ends_of_a_file(rpc: Rpc, session: str) -> None:
     of other bytes."""
     code = "open('none', 'w').close(); open('six', 'w').write('hello\\n')"
     assert not rpc.call("execute", code=code, session=session)["isError"]
-    read = {"session": session, "action": "read"}
+    read: dict[str, Any] = {"session": session, "action": "read"}
     empty = rpc.call("files", path="none", **read)
     assert (empty["isError"], text_of(empty)) == (False, "")
     for offset in (6, 100):

@@ -312,11 +312,12 @@ def test_a_dead_kernel_is_not_replaced_in_silence(rpc: Rpc) -> None:
     assert after["isError"]
     assert "STATE LOST" in head_of(after)
     assert "; variable x gone; files kept. Call session" in head_of(after)
-    for name, arguments in [
+    orders: list[tuple[str, dict[str, Any]]] = [
         ("session", {"action": "show"}),
         ("session", {"action": "run", "command": "true"}),
         ("wait", {}),
-    ]:
+    ]
+    for name, arguments in orders:
         other = rpc.call(name, **arguments, session=session)
         assert "variable x gone" in text_of(other), other
     revived = rpc.call("session", action="restart", session=session)

@@ -74,6 +74,7 @@ def test_one_connection_can_do_both(kernel: Kernel) -> None:
 
 def test_what_is_no_provider_is_said(kernel: Kernel) -> None:
     with kernel.socket() as ws:
+        wrong: Any
         for wrong in (7, None, True, ["a"], {}):
             reply = ask(ws, "tools_register", {"provider": wrong, "tools": []})
             assert reply["evalue"].startswith(
