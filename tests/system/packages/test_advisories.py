@@ -145,7 +145,7 @@ def nothing() -> None:
 
 def named(job: Job, name: str, version: str = "1") -> Optional[str]:
     advice = read_advisories(job, nothing).find(name, version)
-    return advice and advice.id
+    return advice.id if advice else None
 
 
 def test_takes_what_is_malicious_of_this_index(job: Job) -> None:

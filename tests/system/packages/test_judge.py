@@ -6,7 +6,7 @@ import os
 import stat
 from dataclasses import replace
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 from hearth_downloads.core.faults import Gone, Refused
@@ -164,12 +164,13 @@ def test_a_switch_lets_it_through(
 ) -> None:
     """It is for sessions, whose own rules count, and for no profile."""
     (tmp_path / name).touch()
-    on = {setting: True}
+    on: dict[str, Any] = {setting: True}
     said = f"the operator can permit it by profile/p/packages/{setting} = yes"
     assert said in refused(tmp_path, JOB)
     assert judge(tmp_path, replace(JOB, **on)).count == 1
     other = "shadow" if setting == "pth" else "pth"
-    assert said in refused(tmp_path, replace(JOB, **{other: True}))
+    wrong: dict[str, Any] = {other: True}
+    assert said in refused(tmp_path, replace(JOB, **wrong))
     own = replace(JOB, own_texts={setting: "no"})
     said = f"this session was created with packages/{setting} = no"
     assert said in refused(tmp_path, own)

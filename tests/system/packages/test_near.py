@@ -7,12 +7,8 @@ from collections.abc import Sequence
 import pytest
 from fake_index import FakeIndex
 from hearth_downloads.packages import near
-from hearth_downloads.packages.near import (
-    DISTRIBUTIONS,
-    POPULAR,
-    advise,
-    count_edits,
-)
+from hearth_downloads.packages.near import POPULAR, advise, count_edits
+from hearth_kernel.packages.distributions import DISTRIBUTIONS
 from hearth_kernel.packages.names import matches, normalise
 from worker import Folder, refuse
 

@@ -287,7 +287,8 @@ def test_a_changed_input_is_read_or_refused(
 
 def events_of(pieces: list[bytes]) -> tuple[Any, ...]:
     """Return what a stream gives, and its end."""
-    events, found = Events(), []
+    events = Events()
+    found: list[Any] = []
     try:
         for piece in pieces:
             found += events.feed(piece)

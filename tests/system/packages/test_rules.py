@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hearth_downloads.core.addresses import is_forbidden, parse_address
 from hearth_downloads.core.faults import Failed
-from hearth_downloads.packages.rules import (
-    Rules,
-    is_forbidden,
-    parse_address,
-    read_rules,
-)
+from hearth_downloads.packages.rules import Rules, read_rules
 
 HTTPS = read_rules("https://index.example/simple", ("files.example",))
 HTTP = read_rules("http://127.0.0.1:3141/simple", ("files.example",))

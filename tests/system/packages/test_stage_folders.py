@@ -20,6 +20,7 @@ from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.packages import stage as module
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.stage import ARCHIVE, Stage
+from hearth_downloads.packages.unpacked import Unpacked
 from staging import count_descriptors, make_job
 
 Open = Callable[..., Stage]
@@ -45,7 +46,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     assert os.listdir(path) == ["file"]
 
 
-def user() -> dict[str, int]:
+def user() -> dict[str, Any]:
     return {"uid": os.geteuid(), "gid": os.getegid()}
 
 
@@ -271,7 +272,7 @@ def test_an_error_of_the_system_is_said(
     stage = Stage(Job("add", str(tmp_path), **user()))
     with pytest.raises(Failed, match="cannot be used: No space left"):
         stage.open(gateway)
-    monkeypatch.setattr(module.Unpacked, "write", fail)
+    monkeypatch.setattr(Unpacked, "write", fail)
     with pytest.raises(Failed, match="cannot be used: No space left"):
         stage.clear()
 
