@@ -66,9 +66,7 @@ def session(
         yield made
 
 
-def by(
-    relay: Relay, session: hearth.Session, **options: float
-) -> hearth.Session:
+def by(relay: Relay, session: hearth.Session, **options: Any) -> hearth.Session:
     """The session, by requests through the relay."""
     token = hearth.connect()._transport.address().token
     return hearth.connect(relay.url, token, **options).attach(session.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Iterator
+from typing import Any, Iterator
 
 import hearth
 import pytest
@@ -41,9 +41,7 @@ def relay(with_index: Gateway) -> Iterator[Relay]:
         yield made
 
 
-def by(
-    relay: Relay, session: hearth.Session, **options: float
-) -> hearth.Session:
+def by(relay: Relay, session: hearth.Session, **options: Any) -> hearth.Session:
     """The session, by requests through the relay."""
     token = hearth.connect()._transport.address().token
     return hearth.connect(relay.url, token, **options).attach(session.id)
