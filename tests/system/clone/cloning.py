@@ -66,6 +66,10 @@ def check_record(
         assert 1 <= len(content) <= 4095
 
 
+# What a worker hands over, by path; in the class `bytes` is a number.
+Tree = dict[bytes, Record]
+
+
 @dataclass
 class Cloned:
     """A repository as a gateway gets it, read from the descriptor."""
@@ -79,7 +83,7 @@ class Cloned:
     submodules: int
     cached: bool
     note: str = ""
-    tree: dict[bytes, Record] = field(default_factory=dict)
+    tree: Tree = field(default_factory=dict)
 
     def check(self) -> None:
         """Compare what is said with what has come."""
@@ -92,7 +96,7 @@ class Cloned:
         return self.tree[path.encode()].content.decode()
 
     @property
-    def work(self) -> dict[bytes, Record]:
+    def work(self) -> Tree:
         """Return what is not in `.git`."""
         return {
             name: one

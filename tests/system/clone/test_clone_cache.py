@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cloning import FOLDERS, Folder
@@ -140,7 +141,7 @@ def test_the_least_recently_used_goes_first(
     made = [server.make() for _ in range(3)]
     for one in made:
         one.commit({"big": os.urandom(1 << 20)})
-    most = {"cache_bytes": 5 << 19}
+    most: dict[str, Any] = {"cache_bytes": 5 << 19}
     commits = [one.find("main") for one in made]
     folder.clone(made[0].url, **most)
     age(folder)
@@ -263,7 +264,7 @@ TWICE = """\
     ],
 )
 def test_a_first_clone_that_is_refused_leaves_its_mirror(
-    folder: Folder, server: GitServer, settings: dict[str, int], why: str
+    folder: Folder, server: GitServer, settings: dict[str, Any], why: str
 ) -> None:
     made = server.make()
     commit = made.commit({"big": BIG, ".gitmodules": TWICE})

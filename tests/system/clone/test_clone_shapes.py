@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cloning import Folder
-from git_server import GitServer, Repository, git
+from git_server import GitServer, Name, Repository, git
 
 COMMIT = """\
 tree {}
@@ -42,7 +42,9 @@ def test_names_that_are_alike_are_different_files(
     made = server.make()
     for text in ("first", "second"):
         files = {f"{name}/{name}": name + text for name in ALIKE}
-        made.commit({**files, b"\xff/\xfe": text})
+        whole: dict[Name, str] = dict(files.items())
+        whole[b"\xff/\xfe"] = text
+        made.commit(whole)
         got = folder.clone(made.url)
         for path, content in files.items():
             assert got.text(path) == content

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cloning import Folder
@@ -122,7 +123,7 @@ def test_a_hash_alone_gets_nothing(
     "lists", [{"private": ["10.0.0.0/8"]}, {"deny": ["8.8.8.8"]}]
 )
 def test_other_lists_ask_the_server(
-    folder: Folder, made: Repository, lfs: LfsServer, lists: dict[str, object]
+    folder: Folder, made: Repository, lfs: LfsServer, lists: dict[str, Any]
 ) -> None:
     folder.clone(made.url, lfs=True)
     folder.clone(made.url, lfs=True, **lists)
@@ -268,7 +269,7 @@ def test_too_much_is_refused_before_it_comes(
     folder: Folder,
     made: Repository,
     lfs: LfsServer,
-    settings: dict[str, int],
+    settings: dict[str, Any],
     why: str,
 ) -> None:
     fault = folder.refuse(made.url, lfs=True, **settings)

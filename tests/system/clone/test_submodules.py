@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cloning import Folder
 from depth import spread
-from git_server import GitServer, Name, Repository, git, say
+from git_server import GitServer, Repository, git, say
 from lfs_server import LfsServer
 
 RULE = "*.bin filter=lfs diff=lfs merge=lfs -text\n"
@@ -37,7 +37,7 @@ def inner(server: GitServer) -> Repository:
 
 def outer(server: GitServer, modules: str, **files: Any) -> Repository:
     made = server.make()
-    content: dict[Name, Any] = {"a": "top", ".gitmodules": modules, **files}
+    content = {"a": "top", ".gitmodules": modules, **files}
     made.commit(content)
     return made
 

@@ -25,7 +25,7 @@ class Sink(Protocol):
     def add_link(self, path: bytes, target: bytes) -> None:
         """Take a symbolic link."""
 
-    def add_file(self, path: bytes, source: int, is_program: bool) -> None:
+    def add_file(self, path: bytes, source: int, is_program: bool) -> object:
         """Take an open file."""
 
 
