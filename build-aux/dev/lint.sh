@@ -71,19 +71,6 @@ aarch64() {
             sandbox/init/hearth-init "${objects[@]}"
 }
 
-# Folder by folder: some have modules of the same name, and find those of
-# others by the path that their tests run with. Those that are left out are not
-# typed throughout.
-tests_mypy() {
-    local folder
-    local -x MYPYPATH=tests/system:tests/system/http:tests/lib:tests/bench
-    MYPYPATH=$MYPYPATH:kernels:gateway/downloads:clients/python/src
-    for folder in tests/{bench,demo,docs,lib,mutants,runner,soak,vm} \
-        tests/system{,/fetch,/http,/packages,/peers,/peers/programs,/sdk}; do
-        .venv/bin/mypy --follow-imports=silent "$folder"/*.py || return
-    done
-}
-
 "$DEV/deps.sh" lint
 "$DEV/build.sh" clang compile_commands.json
 "$DEV/build.sh" aarch64 compile_commands.json
@@ -102,7 +89,7 @@ lint ruff python
 lint mypy .venv/bin/mypy
 lint mypy-client .venv/bin/mypy --config-file clients/python/pyproject.toml \
     clients/python/src/hearth examples/codeact/agent.py
-lint mypy-tests tests_mypy
+lint mypy-tests build-aux/check-types.sh .
 lint aarch64 aarch64
 lint clang-tidy tidy
 exit "$failed"
