@@ -222,12 +222,10 @@ char *jspan_plain_new(jspan_t string)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
 
-    if (string.kind != JSPAN_STRING)
-        return NULL;
     jspan_text(string, &text);
-    return strlen((const char *) text.data) == text.size
-               ? (char *) take_ptr(text.data)
-               : NULL;
+    if (text.data == NULL || strlen((const char *) text.data) != text.size)
+        return NULL;
+    return (char *) take_ptr(text.data);
 }
 
 bool jspan_text_equals(jspan_t string, const char *text)
