@@ -25,9 +25,9 @@ struct files {
     size_t waiting;  /* requests without an answer */
 };
 
-/* The arguments of the thread. */
+/* The arguments of the thread, which owns them. */
 typedef struct {
-    const char *state_dir;
+    const char *state_dir; /* borrowed */
     uint64_t checkpoint_bytes;
 } files_start_t;
 
@@ -247,7 +247,7 @@ static usage_t on_its_way(const files_thread_t *self, const char *session)
 
 static void files_actor(zsock_t *pipe, void *args)
 {
-    const files_start_t *start = args;
+    cleanup_free files_start_t *start = args;
     files_thread_t self = {.pipe = pipe,
                            .loop = zloop_new(),
                            .audit = audit_writer_new("files"),
@@ -274,10 +274,11 @@ static void files_actor(zsock_t *pipe, void *args)
 files_t *files_new(const char *state_dir, uint64_t checkpoint_bytes)
 {
     files_t *self = mem_new(sizeof *self);
-    files_start_t start = {state_dir, checkpoint_bytes};
+    files_start_t *start = mem_new(sizeof *start);
 
-    /* The actor signals when it has read its arguments. */
-    self->actor = zactor_new(files_actor, &start);
+    start->state_dir = state_dir;
+    start->checkpoint_bytes = checkpoint_bytes;
+    self->actor = zactor_new(files_actor, start);
     return self;
 }
 
