@@ -185,11 +185,13 @@ static void on_hand(session_t *self, session_command_t *command)
         shutdown_at_once(self, "its description could not be written");
         return;
     }
-    (void) kernel_command(session_kernel(self), 'O', &fault);
     notify_send(self->notify,
                 session_report_new(SESSION_HANDED, command->token));
     announce_created(self, command->token);
     rehearse(self);
+    /* Pid 1 wakes as the kernel does. If the gateway is killed before this, an
+     * empty session ends with it, and the next gateway says so. */
+    (void) kernel_command(session_kernel(self), 'O', &fault);
     announce_start_soon(self);
     holding_begin(self);
 }

@@ -176,7 +176,7 @@ static void a_member_of_the_pool_gets_a_client(void **state)
 
     self->spec->is_pooled = true;
     take(self, hand());
-    DID("command O; HANDED; ANSWERED 7 ok; kernel REHEARSE");
+    DID("HANDED; ANSWERED 7 ok; kernel REHEARSE; command O");
     assert_string_equal(spec->name, "mine");
     assert_string_equal(spec->asker, "uid=1");
     assert_string_equal(spec->asked.tools, "a");
