@@ -17,8 +17,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Up to here a copy is cheaper than a longer list of pieces. */
+/* Up to here a copy of a record is cheaper than a longer list of pieces. */
 #define GATHER_MAX (16u << 10)
+/* Bytes of records that one call writes. */
+#define GROUP_MAX (64u << 10)
 
 static int check_record(const journal_record_t *record, fault_t *fault)
 {
@@ -148,21 +150,21 @@ static int write_pieces(journal_t *self, struct iovec *pieces, size_t count,
     return 0;
 }
 
-/* Writes header and body to the file. Small ones are copied together first. */
-static int write_entry(journal_t *self, const uint8_t *header, size_t count,
-                       size_t size, fault_t *fault)
+/* Records that are written together, and how the journal ends with them. */
+typedef struct {
+    size_t count;
+    uint8_t chain[SEGMENT_HASH_SIZE];
+    uint64_t seq, kernel_seq; /* of the last one */
+    uint64_t size, weight;    /* that they add */
+    bool is_noted;            /* the head is noted after one of them */
+} group_t;
+
+/* Writes a header and a body in pieces: what is too big to be copied. */
+static int write_large(journal_t *self, const uint8_t *header, size_t count,
+                       fault_t *fault)
 {
-    if (RECORD_HEADER_SIZE + size <= GATHER_MAX) {
-        buffer_clear(&self->entry);
-        buffer_reserve(&self->entry, RECORD_HEADER_SIZE + size);
-        buffer_append(&self->entry, header, RECORD_HEADER_SIZE);
-        for (size_t i = 0; i < count; i++)
-            buffer_append(&self->entry, self->pieces[i].bytes,
-                          self->pieces[i].size);
-        struct iovec one = {self->entry.data, self->entry.size};
-        return write_pieces(self, &one, 1, fault);
-    }
     cleanup_free struct iovec *list = mem_new((count + 1) * sizeof(*list));
+
     list[0] = (struct iovec){self->gather.data, RECORD_HEADER_SIZE};
     memcpy(self->gather.data, header, RECORD_HEADER_SIZE);
     for (size_t i = 0; i < count; i++) {
@@ -173,49 +175,143 @@ static int write_entry(journal_t *self, const uint8_t *header, size_t count,
     return write_pieces(self, list, count + 1, fault);
 }
 
-int journal_append(journal_t *self, journal_record_t *record, fault_t *fault)
+static void gather(journal_t *self, const uint8_t *header, size_t count,
+                   size_t size)
+{
+    buffer_reserve(&self->group, RECORD_HEADER_SIZE + size);
+    buffer_append(&self->group, header, RECORD_HEADER_SIZE);
+    for (size_t i = 0; i < count; i++)
+        buffer_append(&self->group, self->pieces[i].bytes,
+                      self->pieces[i].size);
+}
+
+/* Adds a record to the group: copies it, or writes it if it is large and the
+ * only one. */
+static int add(journal_t *self, group_t *group, journal_record_t *record,
+               fault_t *fault)
 {
     uint8_t header[RECORD_HEADER_SIZE];
-    uint8_t chain[SEGMENT_HASH_SIZE];
     uint32_t lengths[RECORD_PARTS];
+    size_t count = 1 + RECORD_PARTS + record->buffer_count;
     uint64_t blobs;
     size_t size;
-    int result;
+    int r;
 
-    if ((result = journal_wake(self, fault)) < 0)
-        return result;
     prepare(self, record);
-    if ((result = check_record(record, fault)) < 0
-        || (result = lay_out(self, record, lengths, &size, &blobs, fault)) < 0
-        || (result = clean(self, fault)) < 0)
-        return result;
-    if (self->size > SEGMENT_HEADER_SIZE
+    if ((r = check_record(record, fault)) < 0
+        || (r = lay_out(self, record, lengths, &size, &blobs, fault)) < 0)
+        return r;
+    if (group->count == 0 && self->size > SEGMENT_HEADER_SIZE
         && self->weight + RECORD_HEADER_SIZE + size + blobs > self->segment_max
-        && (result = journal_rotate(self, fault)) < 0)
-        return result;
-
-    size_t count = 1 + RECORD_PARTS + record->buffer_count;
-    record->seq = self->last_seq + 1;
+        && (r = journal_rotate(self, fault)) < 0)
+        return r;
+    if (group->count == 0)
+        memcpy(group->chain, self->chain, sizeof(group->chain));
+    record->seq = self->last_seq + group->count + 1;
     record_header_encode(record, lengths, size, &self->key, header);
-    memcpy(chain, self->chain, sizeof(chain));
-    record_chain(header, self->pieces, count, &self->key, chain);
-    result = write_entry(self, header, count, size, fault);
-    if (result < 0) {
-        fault_t unimportant; /* the next append tries it again */
-        clean(self, &unimportant);
-        return result;
-    }
-    self->is_dirty = false;
-    memcpy(self->chain, chain, sizeof(chain));
-    self->last_seq = record->seq;
+    record_chain(header, self->pieces, count, &self->key, group->chain);
+    if (RECORD_HEADER_SIZE + size <= GATHER_MAX)
+        gather(self, header, count, size);
+    else if ((r = write_large(self, header, count, fault)) < 0)
+        return r;
+    group->count++;
+    group->seq = record->seq;
     if (record->kernel_seq)
-        self->last_kernel_seq = record->kernel_seq;
-    self->size += RECORD_HEADER_SIZE + size;
-    self->weight += RECORD_HEADER_SIZE + size + blobs;
-    self->bytes += RECORD_HEADER_SIZE + size;
+        group->kernel_seq = record->kernel_seq;
+    group->size += RECORD_HEADER_SIZE + size;
+    group->weight += RECORD_HEADER_SIZE + size + blobs;
     if (record->kind == JOURNAL_REPLY || record->kind == JOURNAL_STATE)
+        group->is_noted = true;
+    return 0;
+}
+
+/* Returns the most bytes that a record takes in its segment. */
+static uint64_t most_bytes(const journal_record_t *record)
+{
+    uint64_t size = RECORD_HEADER_SIZE + (uint64_t) record->origin.size
+                    + record->header.size + record->metadata.size
+                    + record->content.size;
+
+    for (size_t i = 0; i < record->buffer_count; i++)
+        size += 4 + record->buffers[i].size;
+    return size;
+}
+
+/* Returns true if a record can be written by the same call as the group. */
+static bool joins(const journal_t *self, const group_t *group,
+                  const journal_record_t *record)
+{
+    uint64_t size = most_bytes(record);
+
+    return self->group.size > 0 && size <= GATHER_MAX
+           && self->group.size + size <= GROUP_MAX
+           && self->weight + group->weight + size <= self->segment_max;
+}
+
+/* Notes that the group is written. */
+static void go_on(journal_t *self, const group_t *group)
+{
+    self->is_dirty = false;
+    memcpy(self->chain, group->chain, sizeof(self->chain));
+    self->last_seq = group->seq;
+    if (group->kernel_seq)
+        self->last_kernel_seq = group->kernel_seq;
+    self->size += group->size;
+    self->weight += group->weight;
+    self->bytes += group->size;
+    if (group->is_noted)
         journal_note_head(self);
     if (self->options.bytes_max && self->bytes > self->compact_at)
         journal_keep_bound(self);
+}
+
+/* Writes as many records as one call does, at least one. */
+static int write_group(journal_t *self, journal_record_t *records, size_t count,
+                       size_t *ret_written, fault_t *fault)
+{
+    group_t group = {0};
+    int r;
+
+    buffer_clear(&self->group);
+    if ((r = journal_wake(self, fault)) < 0 || (r = clean(self, fault)) < 0)
+        return r;
+    do
+        r = add(self, &group, &records[group.count], fault);
+    while (r == 0 && group.count < count
+           && joins(self, &group, &records[group.count]));
+    if (group.count > 0)
+        r = 0; /* the one that was not added is the first of the next group */
+    if (r == 0 && self->group.size > 0) {
+        struct iovec one = {self->group.data, self->group.size};
+        r = write_pieces(self, &one, 1, fault);
+    }
+    if (r < 0) {
+        fault_t unimportant; /* the next append tries it again */
+        clean(self, &unimportant);
+        return r;
+    }
+    go_on(self, &group);
+    *ret_written = group.count;
     return 0;
+}
+
+int journal_append_all(journal_t *self, journal_record_t *records, size_t count,
+                       size_t *ret_written, fault_t *fault)
+{
+    size_t written;
+
+    for (*ret_written = 0; *ret_written < count; *ret_written += written) {
+        int r = write_group(self, records + *ret_written, count - *ret_written,
+                            &written, fault);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int journal_append(journal_t *self, journal_record_t *record, fault_t *fault)
+{
+    size_t written;
+
+    return write_group(self, record, 1, &written, fault);
 }

@@ -39,7 +39,7 @@ struct journal {
     uint64_t compact_at;              /* bytes; from here on it is tried */
     bool is_dirty;                    /* bytes after `size` must be cut off */
     buffer_t gather;                  /* owned: header, table, references */
-    buffer_t entry;                   /* owned: a small record, in one piece */
+    buffer_t group;                   /* owned: small records, in one piece */
     bytes_t *pieces;                  /* owned: the body of one record */
     size_t pieces_max;                /* room in it */
 };

@@ -36,7 +36,7 @@ void journal_destroy(journal_t **self_p)
         return;
     journal_close_files(self);
     buffer_reset(&self->gather);
-    buffer_reset(&self->entry);
+    buffer_reset(&self->group);
     free(self->pieces);
     free(self->closed);
     free(self->folder);

@@ -11,6 +11,7 @@
 #include "gateway/session/core/loss_notice.h"
 #include "gateway/session/core/loss_report.h"
 #include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/kernel/output_batch.h"
 #include "gateway/session/kernel/publisher.h"
 #include "gateway/session/kernel/stream_merge.h"
 #include "gateway/session/lifecycle/holder.h"
@@ -124,6 +125,9 @@ int __wrap_journal_append(journal_t *self, journal_record_t *record,
                           fault_t *fault);
 int __real_journal_append(journal_t *self, journal_record_t *record,
                           fault_t *fault);
+int __wrap_journal_append_all(journal_t *self, journal_record_t *records,
+                              size_t count, size_t *ret_written,
+                              fault_t *fault);
 
 static const char *const report_names[SESSION_REPORTS] = {
     [SESSION_ANSWERED] = "ANSWERED", [SESSION_READY] = "READY",
@@ -233,6 +237,23 @@ int __wrap_journal_append(journal_t *self, journal_record_t *record,
     return __real_journal_append(self, record, fault);
 }
 
+int __wrap_journal_append_all(journal_t *self, journal_record_t *records,
+                              size_t count, size_t *ret_written, fault_t *fault)
+{
+    int r = 0;
+
+    *ret_written = 0;
+    while (r == 0 && *ret_written < count) {
+        if (fake_outside.records_max
+            && *ret_written == fake_outside.records_max)
+            return fault_set(fault, ENOSPC, "no space left");
+        r = __wrap_journal_append(self, &records[*ret_written], fault);
+        if (r == 0)
+            ++*ret_written;
+    }
+    return r;
+}
+
 /* --- The session --- */
 
 static timers_handler_t *const no_handlers[TIMER_COUNT];
@@ -311,7 +332,8 @@ static void make_parts(session_t *self, session_spec_t *spec)
     self->limits.memory = held_memory_new(spec->bounds.memory,
                                           spec->bounds.subscriber_patience_ms);
     self->limits.output = output_limit_new(&spec->limits, "profile python");
-    self->merge = stream_merge_new();
+    self->outputs.batch = output_batch_new();
+    self->outputs.merge = stream_merge_new();
     self->unlogged = unlogged_replies_new(folder);
 }
 
@@ -319,7 +341,8 @@ static void destroy_parts(session_t *self)
 {
     imported_clear(self);
     unlogged_replies_destroy(&self->unlogged);
-    stream_merge_destroy(&self->merge);
+    output_batch_destroy(&self->outputs.batch);
+    stream_merge_destroy(&self->outputs.merge);
     output_limit_destroy(&self->limits.output);
     held_memory_destroy(&self->limits.memory);
     backpressure_destroy(&self->limits.backpressure);

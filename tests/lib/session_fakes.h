@@ -19,6 +19,7 @@ typedef struct {
     bool has_frontend;     /* a frontend looks at the session */
     bool is_journal_lost;  /* the journal cannot be written */
     bool is_reply_lost;    /* it has no room for a reply */
+    size_t records_max;    /* how many at once; 0: all */
     int sandbox;           /* what a look at the sandbox says: 0 or -EXXX */
     uint64_t sent;         /* the request of the last frame to the kernel */
     bool is_holding;       /* replies wait for clients that are away */

@@ -30,6 +30,7 @@
 #include "gateway/session/core/shutdown.h"
 #include "gateway/session/core/stop.h"
 #include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/kernel/output_batch.h"
 #include "gateway/session/kernel/publisher.h"
 #include "gateway/session/kernel/stream_merge.h"
 #include "gateway/session/lifecycle/deadlines.h"
@@ -327,7 +328,8 @@ static void make_limits(session_t *self)
     self->limits.memory = held_memory_new(spec->bounds.memory,
                                           spec->bounds.subscriber_patience_ms);
     self->limits.output = output_limit_new(&spec->limits, source);
-    self->merge = stream_merge_new();
+    self->outputs.batch = output_batch_new();
+    self->outputs.merge = stream_merge_new();
     self->unlogged = unlogged_replies_new(spec->state_folder);
 }
 
@@ -363,7 +365,8 @@ static session_t *session_new(zsock_t *pipe, session_spec_t *spec)
 static void destroy_limits(session_t *self)
 {
     unlogged_replies_destroy(&self->unlogged);
-    stream_merge_destroy(&self->merge);
+    output_batch_destroy(&self->outputs.batch);
+    stream_merge_destroy(&self->outputs.merge);
     output_limit_destroy(&self->limits.output);
     held_memory_destroy(&self->limits.memory);
     backpressure_destroy(&self->limits.backpressure);

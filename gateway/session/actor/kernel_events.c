@@ -15,7 +15,6 @@
 #include "gateway/session/kernel/interrupt.h"
 #include "gateway/session/kernel/kernel_permissions.h"
 #include "gateway/session/kernel/publisher.h"
-#include "gateway/session/kernel/stream_merge.h"
 #include "gateway/session/lifecycle/timers.h"
 #include "gateway/session/limits/output_limit.h"
 #include "gateway/session/requests/request_queue.h"
@@ -37,7 +36,7 @@ static void get_stuck(session_t *self, const fault_t *fault)
     log_error("session=%s journal: %s", self->spec->id, fault->text);
     if (session_state_step(self->state, STATE_ON_STUCK))
         self->clocks.stuck = clock_monotonic_ms();
-    stream_merge_clear(self->merge);
+    kernel_output_forget(self);
     kernel_link_cut(self->link);
     timers_start(self->timers, TIMER_JOURNAL, STUCK_RETRY_MS);
 }
@@ -194,15 +193,27 @@ static const struct {
     [FRAME_LOOKED] = {.handle = imported_on_looked},
 };
 
+static size_t row_of(const frame_t *frame)
+{
+    return frame->type < sizeof rows / sizeof *rows ? frame->type : 0;
+}
+
+static bool is_message(const frame_t *frame)
+{
+    size_t row = row_of(frame);
+
+    return !rows[row].handle && !rows[row].note;
+}
+
 static int follow(session_t *self, const frame_t *frame,
                   const kernel_permissions_content_t *content, fault_t *fault)
 {
-    size_t type = frame->type < sizeof rows / sizeof *rows ? frame->type : 0;
+    size_t type = row_of(frame);
     int r;
 
     if (rows[type].handle)
         return rows[type].handle(self, frame, content, fault);
-    if (!rows[type].note)
+    if (is_message(frame))
         return kernel_output_publish(self, frame, content, fault);
     r = publisher_note(self->publisher, rows[type].note, frame->seq, "{}",
                        fault);
@@ -225,6 +236,8 @@ static int on_event(session_t *self, const frame_t *frame, fault_t *fault)
         return kernel_output_drop(self, frame, fault);
     if (frame->type == FRAME_STREAM)
         return kernel_output_stream(self, frame, &content.stream, fault);
+    if (is_output && is_message(frame) && kernel_output_may_wait(frame))
+        return kernel_output_add(self, frame, fault);
     r = kernel_output_flush(self, fault);
     if (r < 0)
         return r;
@@ -346,7 +359,10 @@ void kernel_events_read(session_t *self)
     }
     if (r == 0)
         r = kernel_output_flush(self, &fault);
-    if (r == -EPROTO) {
+    if (r == -EPROTO) { /* what came before it is published */
+        fault_t ignored;
+
+        (void) kernel_output_flush(self, &ignored);
         stop_begin(self, END_REASON_PROTOCOL, "%s", fault.text);
         return;
     }

@@ -7,6 +7,7 @@
 #include "gateway/session/core/replies.h"
 #include "gateway/session/core/stop.h"
 #include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/kernel/output_batch.h"
 #include "gateway/session/kernel/publisher.h"
 #include "gateway/session/kernel/stream_merge.h"
 #include "gateway/session/limits/output_limit.h"
@@ -26,10 +27,47 @@ void kernel_output_count(session_t *self, uint64_t seq, size_t bytes,
                    output_limit_text(self->limits.output));
 }
 
+static publisher_event_t event_of(const session_t *self, const frame_t *frame)
+{
+    return (publisher_event_t){
+        .type = frame_message_type(frame->type),
+        .request = frame->request,
+        .kernel_seq = frame->seq,
+        .parent = request_queue_parent(self->requests, frame->request),
+        .metadata = frame->metadata,
+        .content = frame->content,
+        .buffers = frame->buffers,
+        .buffer_count = frame->buffer_count,
+    };
+}
+
+/* Publishes the outputs of the batch. */
+static int publish_batch(session_t *self, fault_t *fault)
+{
+    output_batch_t *batch = self->outputs.batch;
+    size_t count = output_batch_count(batch), published;
+    publisher_event_t events[OUTPUT_BATCH_MAX];
+    int r;
+
+    if (count == 0)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        frame_t frame = output_batch_frame(batch, i);
+        events[i] = event_of(self, &frame);
+    }
+    r = publisher_events(self->publisher, events, count, &published, fault);
+    for (size_t i = 0; i < published; i++)
+        kernel_output_count(self, events[i].kernel_seq,
+                            events[i].metadata.size + events[i].content.size,
+                            true);
+    output_batch_take(batch, published);
+    return r;
+}
+
 /* Publishes the merged text. */
 static int publish_merge(session_t *self, fault_t *fault)
 {
-    stream_merge_t *merge = self->merge;
+    stream_merge_t *merge = self->outputs.merge;
     publisher_event_t event = {
         .type = "stream",
         .request = stream_merge_request(merge),
@@ -47,9 +85,14 @@ static int publish_merge(session_t *self, fault_t *fault)
     return 0;
 }
 
-static int flush_merge(session_t *self, fault_t *fault)
+/* Publishes what waits. */
+static int flush(session_t *self, fault_t *fault)
 {
-    return stream_merge_is_open(self->merge) ? publish_merge(self, fault) : 0;
+    int r = publish_batch(self, fault);
+
+    return r == 0 && stream_merge_is_open(self->outputs.merge)
+               ? publish_merge(self, fault)
+               : r;
 }
 
 /* Writes the number of bytes that were dropped up to the event `seq` into the
@@ -74,14 +117,14 @@ int kernel_output_stream(session_t *self, const frame_t *frame,
                          fault_t *fault)
 {
     uint64_t dropped = output_limit_dropped_seq(self->limits.output);
-    int r = stream_merge_joins(self->merge, frame, stream)
-                ? 0
-                : flush_merge(self, fault);
+    bool is_next = !stream_merge_is_open(self->outputs.merge)
+                   || stream_merge_joins(self->outputs.merge, frame, stream);
+    int r = is_next ? 0 : flush(self, fault);
 
     if (r == 0 && dropped)
         r = note_dropped(self, dropped, fault);
     if (r == 0)
-        stream_merge_add(self->merge, frame, stream);
+        stream_merge_add(self->outputs.merge, frame, stream);
     return r;
 }
 
@@ -94,13 +137,16 @@ bool kernel_output_is_past_limit(session_t *self, const frame_t *frame,
     if (self->cause.reason != END_REASON_NONE
         || !request_queue_runs_cell(self->requests))
         return false;
-    if (stream_merge_is_open(self->merge)
+    if (stream_merge_is_open(self->outputs.merge)
         && (frame->type != FRAME_STREAM
-            || !stream_merge_joins(self->merge, frame, &content->stream)))
+            || !stream_merge_joins(self->outputs.merge, frame,
+                                   &content->stream)))
         messages++;
-    return output_limit_is_past(self->limits.output,
-                                stream_merge_bytes(self->merge) + weight,
-                                messages);
+    return output_limit_is_past(
+        self->limits.output,
+        output_batch_bytes(self->outputs.batch)
+            + stream_merge_bytes(self->outputs.merge) + weight,
+        output_batch_count(self->outputs.batch) + messages);
 }
 
 /* Sends the cell the reason once, and interrupts it. */
@@ -118,7 +164,7 @@ static void stop_cell(session_t *self)
 
 int kernel_output_drop(session_t *self, const frame_t *frame, fault_t *fault)
 {
-    int r = flush_merge(self, fault);
+    int r = flush(self, fault);
 
     if (r < 0)
         return r;
@@ -165,21 +211,29 @@ static void write_limit_error(const session_t *self, jspan_t content,
     jspan_write_end(out);
 }
 
+bool kernel_output_may_wait(const frame_t *frame)
+{
+    return output_batch_permits(frame);
+}
+
+int kernel_output_add(session_t *self, const frame_t *frame, fault_t *fault)
+{
+    bool is_next = !stream_merge_is_open(self->outputs.merge)
+                   && !output_limit_dropped_seq(self->limits.output)
+                   && output_batch_has_room(self->outputs.batch, frame);
+    int r = is_next ? 0 : kernel_output_flush(self, fault);
+
+    if (r == 0)
+        output_batch_add(self->outputs.batch, frame);
+    return r;
+}
+
 int kernel_output_publish(session_t *self, const frame_t *frame,
                           const kernel_permissions_content_t *content,
                           fault_t *fault)
 {
     cleanup_buffer buffer_t limited = BUFFER_EMPTY;
-    publisher_event_t event = {
-        .type = frame_message_type(frame->type),
-        .request = frame->request,
-        .kernel_seq = frame->seq,
-        .parent = request_queue_parent(self->requests, frame->request),
-        .metadata = frame->metadata,
-        .content = frame->content,
-        .buffers = frame->buffers,
-        .buffer_count = frame->buffer_count,
-    };
+    publisher_event_t event = event_of(self, frame);
 
     if (is_limit_error(self, frame, content->object)) {
         write_limit_error(self, content->object, &limited);
@@ -191,7 +245,7 @@ int kernel_output_publish(session_t *self, const frame_t *frame,
 int kernel_output_flush(session_t *self, fault_t *fault)
 {
     uint64_t dropped = output_limit_dropped_seq(self->limits.output);
-    int r = flush_merge(self, fault);
+    int r = flush(self, fault);
 
     return r < 0 || !dropped ? r : note_dropped(self, dropped, fault);
 }
@@ -202,7 +256,15 @@ uint64_t kernel_output_next_seq(const session_t *self)
 
     if (dropped)
         return dropped + 1;
-    return 1
-           + (stream_merge_is_open(self->merge) ? stream_merge_seq(self->merge)
-                                                : kernel_link_seq(self->link));
+    if (stream_merge_is_open(self->outputs.merge))
+        return stream_merge_seq(self->outputs.merge) + 1;
+    if (output_batch_count(self->outputs.batch) > 0)
+        return output_batch_seq(self->outputs.batch) + 1;
+    return kernel_link_seq(self->link) + 1;
+}
+
+void kernel_output_forget(session_t *self)
+{
+    output_batch_clear(self->outputs.batch);
+    stream_merge_clear(self->outputs.merge);
 }

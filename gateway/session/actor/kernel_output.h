@@ -21,13 +21,19 @@ int kernel_output_drop(session_t *self, const frame_t *frame, fault_t *fault);
 int kernel_output_stream(session_t *self, const frame_t *frame,
                          const kernel_permissions_stream_t *stream,
                          fault_t *fault);
-/* Publishes the merged text, and journals how much was dropped so far. */
+/* Returns true if an output that is a message may wait for more of them. */
+bool kernel_output_may_wait(const frame_t *frame);
+/* Has such a frame wait: it and those that follow are journaled together. */
+int kernel_output_add(session_t *self, const frame_t *frame, fault_t *fault);
+/* Publishes what waits, and journals how much was dropped so far. */
 int kernel_output_flush(session_t *self, fault_t *fault);
 /* Publishes a frame that is a message. A KeyboardInterrupt that a limit caused
  * becomes the limit's error. */
 int kernel_output_publish(session_t *self, const frame_t *frame,
                           const kernel_permissions_content_t *content,
                           fault_t *fault);
+/* Forgets what waits: the kernel will send it again. */
+void kernel_output_forget(session_t *self);
 /* Counts a call of code; may interrupt its cell. */
 void kernel_output_count_call(session_t *self);
 /* Counts an event that is in the journal; may end the kernel. */

@@ -60,6 +60,12 @@ typedef struct {
     struct resource_monitor *monitor;
 } session_limits_t;
 
+/* The kernel's outputs that are not journaled yet. Both owned. */
+typedef struct {
+    struct output_batch *batch; /* the older ones */
+    struct stream_merge *merge; /* text after them */
+} session_outputs_t;
+
 /* How a kernel starts, besides its launch. */
 typedef struct {
     struct seed_runner *seed; /* owned */
@@ -86,7 +92,7 @@ typedef struct {
     struct processes *processes; /* owned; beside the kernel */
     struct interrupt *interrupt; /* owned */
     session_limits_t limits;
-    struct stream_merge *merge;        /* owned */
+    session_outputs_t outputs;
     struct unlogged_replies *unlogged; /* owned */
     struct audit_events *audit;        /* owned */
     struct loss_notice *losses;        /* owned; readers of the last one */

@@ -61,12 +61,18 @@ void publisher_listen(publisher_t *self, publisher_record_fn *on_record,
     self->arg = arg;
 }
 
+static void tell(const publisher_t *self, const journal_record_t *record)
+{
+    if (self->on_record)
+        self->on_record(self->arg, record);
+}
+
 static int append(publisher_t *self, journal_record_t *record, fault_t *fault)
 {
     int r = journal_append(self->journal, record, fault);
 
-    if (r == 0 && self->on_record)
-        self->on_record(self->arg, record);
+    if (r == 0)
+        tell(self, record);
     return r;
 }
 
@@ -91,17 +97,24 @@ void publisher_set_kernel_session(publisher_t *self, const char *id)
     snprintf(self->session, sizeof self->session, "%s", id);
 }
 
-/* Writes a header into `buffer`; lent until the next one there. */
-static bytes_t make_header(publisher_t *self, buffer_t *buffer,
-                           const char *type, int64_t wall_us)
+/* Appends a header to `buffer`. */
+static void append_header(publisher_t *self, buffer_t *buffer, const char *type,
+                          int64_t wall_us)
 {
     char id[96];
 
     snprintf(id, sizeof id, "%s_%llu_%llu", self->session,
              (unsigned long long) self->epoch,
              (unsigned long long) ++self->counter);
-    buffer_clear(buffer);
     message_write_header(buffer, id, self->session, type, wall_us);
+}
+
+/* Writes a header into `buffer`; lent until the next one there. */
+static bytes_t make_header(publisher_t *self, buffer_t *buffer,
+                           const char *type, int64_t wall_us)
+{
+    buffer_clear(buffer);
+    append_header(self, buffer, type, wall_us);
     return buffer_bytes(buffer);
 }
 
@@ -200,11 +213,10 @@ void publisher_welcome(publisher_t *self, bytes_t topic)
     channels_publish(self->channels, name, &parts);
 }
 
-static int write_event(publisher_t *self, const publisher_event_t *event,
-                       int64_t wall_us, bytes_t header, uint64_t *ret_seq,
-                       fault_t *fault)
+/* Returns the record of an event, which has that header. */
+static journal_record_t event_record(const publisher_event_t *event,
+                                     int64_t wall_us, bytes_t header)
 {
-    int r;
     journal_record_t record = {
         .kind = JOURNAL_EVENT,
         .wall_us = wall_us,
@@ -218,9 +230,7 @@ static int write_event(publisher_t *self, const publisher_event_t *event,
     };
 
     snprintf(record.type, sizeof record.type, "%s", event->type);
-    r = append(self, &record, fault);
-    *ret_seq = record.seq;
-    return r;
+    return record;
 }
 
 static wire_parts_t event_parts(const publisher_event_t *event, bytes_t header)
@@ -238,14 +248,47 @@ static wire_parts_t event_parts(const publisher_event_t *event, bytes_t header)
 int publisher_event(publisher_t *self, const publisher_event_t *event,
                     fault_t *fault)
 {
-    int64_t now = clock_wall_us();
-    bytes_t header = make_header(self, &self->header, event->type, now);
-    wire_parts_t parts = event_parts(event, header);
-    uint64_t seq;
-    int r = write_event(self, event, now, header, &seq, fault);
+    size_t published;
 
-    if (r == 0)
-        publish(self, event->type, seq, event->request, &parts);
+    return publisher_events(self, event, 1, &published, fault);
+}
+
+/* Writes the records of events, and their headers one after the other. */
+static void write_records(publisher_t *self, const publisher_event_t *events,
+                          size_t count, journal_record_t *ret_records)
+{
+    int64_t now = clock_wall_us();
+    size_t at = 0;
+
+    buffer_clear(&self->header);
+    for (size_t i = 0; i < count; i++) {
+        size_t before = self->header.size;
+
+        append_header(self, &self->header, events[i].type, now);
+        ret_records[i] = event_record(
+            &events[i], now, (bytes_t){NULL, self->header.size - before});
+    }
+    for (size_t i = 0; i < count; i++) { /* they do not move any more */
+        ret_records[i].header.bytes = self->header.data + at;
+        at += ret_records[i].header.size;
+    }
+}
+
+int publisher_events(publisher_t *self, const publisher_event_t *events,
+                     size_t count, size_t *ret_published, fault_t *fault)
+{
+    cleanup_free journal_record_t *records = mem_new(count * sizeof *records);
+    int r;
+
+    write_records(self, events, count, records);
+    r = journal_append_all(self->journal, records, count, ret_published, fault);
+    for (size_t i = 0; i < *ret_published; i++) {
+        wire_parts_t parts = event_parts(&events[i], records[i].header);
+
+        tell(self, &records[i]);
+        publish(self, events[i].type, records[i].seq, events[i].request,
+                &parts);
+    }
     return r;
 }
 
@@ -277,11 +320,11 @@ int publisher_input_request(publisher_t *self, const publisher_event_t *event,
     int64_t now = clock_wall_us();
     bytes_t header = make_header(self, &self->header, event->type, now);
     wire_parts_t parts = event_parts(event, header);
-    uint64_t seq;
-    int r = write_event(self, event, now, header, &seq, fault);
+    journal_record_t record = event_record(event, now, header);
+    int r = append(self, &record, fault);
 
     if (r == 0)
-        send_to_asker(self, CHANNEL_STDIN, seq, request, &parts);
+        send_to_asker(self, CHANNEL_STDIN, record.seq, request, &parts);
     return r;
 }
 

@@ -63,7 +63,12 @@ typedef struct {
  * the journal cannot be written: nothing was sent. */
 int publisher_event(publisher_t *self, const publisher_event_t *event,
                     fault_t *fault);
-/* Does the same on stdin, to the client that asked, which may be a viewer. */
+/* Does so with several events, in their order: they are journaled together. On
+ * failure the first *ret_published were sent, and no other. */
+int publisher_events(publisher_t *self, const publisher_event_t *events,
+                     size_t count, size_t *ret_published, fault_t *fault);
+/* Does the same as publisher_event on stdin, to the client that asked, which
+ * may be a viewer. */
 int publisher_input_request(publisher_t *self, const publisher_event_t *event,
                             const request_t *request, fault_t *fault);
 /* Journals a reply, then sends it on the request's channel. Comm messages have

@@ -240,6 +240,113 @@ static void a_full_disk_loses_nothing(void **state)
     journal_destroy(&journal);
 }
 
+static journal_record_t event_of(char *content, size_t size)
+{
+    return (journal_record_t){
+        .kind = JOURNAL_EVENT,
+        .type = "display_data",
+        .content = {content, size},
+    };
+}
+
+/* The third one is too large to be copied, the fifth is too large for a journal
+ * of another one's rest. */
+static void records_are_appended_in_their_order(void **state)
+{
+    cleanup_journal journal_t *journal = journals_open(*state, 0, 0);
+    cleanup_free char *content = mem_new(100000);
+    const size_t sizes[] = {10, 20, 30000, 40, 16000, 15000, 14000, 13000, 50};
+    journal_record_t records[9], got;
+    size_t written;
+    fault_t fault = {0};
+
+    memset(content, 'x', 100000);
+    for (size_t i = 0; i < 9; i++)
+        records[i] = event_of(content, sizes[i]);
+    records[8].kernel_seq = 77;
+    assert_int_equal(journal_append_all(journal, records, 9, &written, &fault),
+                     0);
+    assert_int_equal(written, 9);
+    assert_int_equal(journal_last_seq(journal), 9);
+    assert_int_equal(journal_last_kernel_seq(journal), 77);
+    journals_append(journal, JOURNAL_EVENT, 1, "stream", "{}");
+
+    cleanup_journal_reader journal_reader_t *reader = journals_read(*state, 0);
+    for (size_t i = 0; i < 9; i++) {
+        assert_int_equal(records[i].seq, i + 1);
+        assert_int_equal(journals_next(reader, &got), 1);
+        assert_int_equal(got.seq, i + 1);
+        assert_int_equal(got.content.size, sizes[i]);
+    }
+    assert_int_equal(journals_next(reader, &got), 1);
+    assert_int_equal(journals_next(reader, &got), 0);
+}
+
+/* Records that lie in two segments are two groups. */
+static void a_segment_ends_between_records(void **state)
+{
+    cleanup_journal journal_t *journal = journals_open(*state, 1 << 20, 0);
+    cleanup_free char *content = mem_new(10000);
+    journal_record_t records[20], got;
+    size_t written;
+    fault_t fault = {0};
+
+    memset(content, 'x', 10000);
+    for (size_t i = 0; i < 20; i++)
+        records[i] = event_of(content, 10000);
+    assert_int_equal(journal_append_all(journal, records, 20, &written, &fault),
+                     0);
+    assert_int_equal(written, 20);
+    for (unsigned number = 1; number <= 4; number++) {
+        cleanup_free char *path = journals_segment_path(*state, number);
+        struct stat there;
+
+        assert_int_equal(stat(path, &there), 0);
+        assert_true(there.st_size <= (1 << 20) / 16);
+    }
+    cleanup_journal_reader journal_reader_t *reader = journals_read(*state, 0);
+    for (size_t i = 0; i < 20; i++)
+        assert_int_equal(journals_next(reader, &got), 1);
+    assert_int_equal(journals_next(reader, &got), 0);
+}
+
+/* A record that is refused, and a disk that is full, end the row: what was
+ * written is there, and nothing else. */
+static void what_was_written_is_told(void **state)
+{
+    struct rlimit old, small;
+    cleanup_journal journal_t *journal = journals_open(*state, 0, 0);
+    cleanup_free char *content = mem_new(30000);
+    journal_record_t records[4];
+    size_t written;
+    fault_t fault = {0};
+
+    memset(content, 'x', 30000);
+    for (size_t i = 0; i < 4; i++)
+        records[i] = event_of(content, 100);
+    records[2].content.size = (size_t) RECORD_BODY_MAX + 1;
+    assert_int_equal(journal_append_all(journal, records, 4, &written, &fault),
+                     -EMSGSIZE);
+    assert_int_equal(written, 2);
+    assert_int_equal(journal_last_seq(journal), 2);
+    records[2].content.size = 30000;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = 20000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(journal_append_all(journal, records, 4, &written, &fault),
+                     -EFBIG);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(written, 2);
+    assert_int_equal(journal_last_seq(journal), 4);
+    assert_int_equal(journals_count(*state, 0), 4);
+    assert_int_equal(
+        journal_append_all(journal, records + 2, 2, &written, &fault), 0);
+    assert_int_equal(records[3].seq, 6);
+    assert_int_equal(journals_count(*state, 0), 6);
+}
+
 static void a_blob_that_does_not_fit_adds_nothing(void **state)
 {
     struct rlimit old;
@@ -306,6 +413,9 @@ int main(void)
         with_folder(a_second_writer_is_refused),
         with_folder(big_parts_are_spilled),
         with_folder(a_full_disk_loses_nothing),
+        with_folder(records_are_appended_in_their_order),
+        with_folder(a_segment_ends_between_records),
+        with_folder(what_was_written_is_told),
         with_folder(a_blob_that_does_not_fit_adds_nothing),
         with_folder(an_unwritable_folder_is_a_fault),
         with_folder(a_record_too_big_is_refused),

@@ -39,6 +39,31 @@ static void pieces_of_a_stream_become_one_message(void **state)
     assert_int_equal(kernel_link_seq(self->link), 6);
 }
 
+/* At the end an invalid event comes, and one after it. */
+static void messages_are_published_as_they_came(void **state)
+{
+    static const char display[] = "{\"data\":{},\"metadata\":{}}";
+    session_t *self = *state;
+
+    fake_session_run(self);
+    says(self, FRAME_DISPLAY, display);
+    says(self, FRAME_CLEAR, "{\"wait\":true}");
+    says(self, FRAME_DISPLAY, display);
+    says(self, FRAME_ERROR, interrupted);
+    says(self, FRAME_DISPLAY, display);
+    kernel_events_read(self);
+    DID("iopub display_data; iopub clear_output; iopub display_data; "
+        "iopub error; iopub display_data");
+    says(self, FRAME_DISPLAY, display);
+    says(self, FRAME_DISPLAY, display);
+    says(self, FRAME_DISPLAY, "no JSON");
+    says(self, FRAME_DISPLAY, display);
+    kernel_events_read(self);
+    DID("iopub display_data; iopub display_data; "
+        "audit protocol protocol by kernel; kill");
+    assert_int_equal(self->cause.reason, END_REASON_PROTOCOL);
+}
+
 static void output_past_the_limit_is_dropped(void **state)
 {
     session_t *self = *state;
@@ -137,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(pieces_of_a_stream_become_one_message),
+        TEST(messages_are_published_as_they_came),
         TEST(output_past_the_limit_is_dropped),
         TEST(output_up_to_the_limit_is_passed_on),
         TEST(pieces_that_join_are_one_message_of_the_limit),

@@ -5,6 +5,7 @@
 
 #include "gateway/session/core/escalation.h"
 #include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/kernel/output_batch.h"
 #include "gateway/session/kernel/stream_merge.h"
 #include "gateway/session/limits/output_limit.h"
 #include "tests/lib/session_steps.h"
@@ -131,8 +132,8 @@ static void text_that_is_not_journaled_waits_on(void **state)
     assert_int_equal(flush(self), -ENOSPC);
     DID("");
     assert_int_equal(kernel_link_seq(self->link), 0);
-    assert_true(stream_merge_is_open(self->merge));
-    assert_int_equal(stream_merge_seq(self->merge), 1);
+    assert_true(stream_merge_is_open(self->outputs.merge));
+    assert_int_equal(stream_merge_seq(self->outputs.merge), 1);
 }
 
 static void the_next_event_has_the_next_number(void **state)
@@ -278,7 +279,7 @@ static void what_was_dropped_is_journaled_as_a_count(void **state)
     assert_string_equal(deeds_content("journal dropped"),
                         "{\"bytes\":87,\"messages\":3}");
     assert_int_equal(kernel_link_seq(self->link), 3);
-    assert_true(stream_merge_is_open(self->merge));
+    assert_true(stream_merge_is_open(self->outputs.merge));
 }
 
 static void what_is_not_journaled_is_not_dropped(void **state)
@@ -297,7 +298,128 @@ static void what_is_not_journaled_is_not_dropped(void **state)
     assert_int_equal(print(self, 3, out_text), -ENOSPC);
     assert_int_equal(output_limit_dropped_seq(self->limits.output), 2);
     assert_int_equal(kernel_link_seq(self->link), 1);
-    assert_false(stream_merge_is_open(self->merge));
+    assert_false(stream_merge_is_open(self->outputs.merge));
+}
+
+/* --- Messages that wait --- */
+
+static int show(session_t *self, uint64_t seq, const char *content)
+{
+    frame_t frame = frame_of(self, FRAME_DISPLAY, seq, content);
+    fault_t fault;
+
+    assert_true(kernel_output_may_wait(&frame));
+    return kernel_output_add(self, &frame, &fault);
+}
+
+static void displays_wait_for_more(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_run(self);
+    assert_int_equal(show(self, 1, "{\"a\":1}"), 0);
+    assert_int_equal(show(self, 2, "{\"b\":12}"), 0);
+    DID("");
+    assert_int_equal(kernel_link_seq(self->link), 0);
+    assert_int_equal(kernel_output_next_seq(self), 3);
+    assert_int_equal(flush(self), 0);
+    DID("iopub display_data; iopub display_data");
+    HAS("{\"b\":12}", "display_data");
+    assert_int_equal(kernel_link_seq(self->link), 2);
+    assert_int_equal(journal_last_kernel_seq(self->journal), 2);
+    assert_int_equal(output_limit_cell_bytes(self->limits.output), 7 + 8);
+    assert_int_equal(self->clocks.output_us, fake_outside.now_ms * 1000);
+    assert_int_equal(flush(self), 0);
+    DID("");
+}
+
+static void text_and_displays_keep_their_order(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_run(self);
+    assert_int_equal(show(self, 1, "{}"), 0);
+    assert_int_equal(print(self, 2, out_text), 0);
+    DID("");
+    assert_int_equal(kernel_output_next_seq(self), 3);
+    assert_int_equal(show(self, 3, "{}"), 0);
+    DID("iopub display_data; iopub stream");
+    assert_int_equal(show(self, 4, "{}"), 0);
+    assert_int_equal(drop(self, 5, err_text), 0);
+    DID("iopub display_data; iopub display_data; iopub stream; LIMIT output; "
+        "audit limit refused by kernel; command I; kernel MARK");
+    assert_int_equal(show(self, 6, "{}"), 0);
+    assert_int_equal(kernel_link_seq(self->link), 5);
+    assert_int_equal(output_batch_count(self->outputs.batch), 1);
+}
+
+static void what_does_not_fit_comes_after_the_others(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_run(self);
+    for (uint64_t seq = 1; seq <= OUTPUT_BATCH_MAX; seq++)
+        assert_int_equal(show(self, seq, "{}"), 0);
+    DID("");
+    assert_int_equal(show(self, OUTPUT_BATCH_MAX + 1, "{}"), 0);
+    assert_int_equal(kernel_link_seq(self->link), OUTPUT_BATCH_MAX);
+    assert_int_equal(output_batch_count(self->outputs.batch), 1);
+}
+
+static void bytes_that_wait_count_for_the_limit(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->limits.cell_output = 13;
+    fake_session_run(self);
+    assert_int_equal(show(self, 1, "{\"a\":1}"), 0);
+    assert_false(is_past(self, FRAME_DISPLAY, "{\"\":1}"));
+    assert_true(is_past(self, FRAME_DISPLAY, "{\"a\":1}"));
+}
+
+static void messages_that_wait_count_for_the_limit(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->limits.cell_messages = 2;
+    fake_session_run(self);
+    assert_int_equal(show(self, 1, "{}"), 0);
+    assert_false(is_past(self, FRAME_DISPLAY, "{}"));
+    assert_int_equal(show(self, 2, "{}"), 0);
+    assert_true(is_past(self, FRAME_DISPLAY, "{}"));
+}
+
+static void what_the_journal_has_not_waits_on(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_run(self);
+    assert_int_equal(show(self, 1, "{}"), 0);
+    assert_int_equal(show(self, 2, "{\"b\":1}"), 0);
+    assert_int_equal(print(self, 3, out_text), 0);
+    fake_outside.records_max = 1;
+    assert_int_equal(flush(self), -ENOSPC);
+    DID("iopub display_data");
+    assert_int_equal(kernel_link_seq(self->link), 1);
+    assert_int_equal(kernel_output_next_seq(self), 4);
+    fake_outside.records_max = 0;
+    assert_int_equal(flush(self), 0);
+    DID("iopub display_data; iopub stream");
+    HAS("{\"b\":1}", "display_data");
+    assert_int_equal(kernel_link_seq(self->link), 3);
+}
+
+static void what_is_to_come_again_is_forgotten(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_run(self);
+    assert_int_equal(show(self, 1, "{}"), 0);
+    assert_int_equal(print(self, 2, out_text), 0);
+    kernel_output_forget(self);
+    assert_int_equal(kernel_output_next_seq(self), 1);
+    assert_int_equal(flush(self), 0);
+    DID("");
 }
 
 /* --- Messages --- */
@@ -393,6 +515,13 @@ int main(void)
         TEST(what_is_dropped_interrupts_the_cell_once),
         TEST(what_was_dropped_is_journaled_as_a_count),
         TEST(what_is_not_journaled_is_not_dropped),
+        TEST(displays_wait_for_more),
+        TEST(text_and_displays_keep_their_order),
+        TEST(what_does_not_fit_comes_after_the_others),
+        TEST(bytes_that_wait_count_for_the_limit),
+        TEST(messages_that_wait_count_for_the_limit),
+        TEST(what_the_journal_has_not_waits_on),
+        TEST(what_is_to_come_again_is_forgotten),
         TEST(a_message_is_published_as_it_is),
         TEST(an_interrupt_by_a_limit_is_its_error),
         TEST(the_error_of_the_output_limit_names_it),

@@ -79,6 +79,33 @@ static void an_event_is_journaled_and_sent(void **state)
     assert_int_equal(journal_last_kernel_seq(self->journal), 3);
 }
 
+static void events_are_journaled_together_and_sent_in_order(void **state)
+{
+    session_t *self = *state;
+    publisher_event_t events[] = {event("stream"), event("display_data"),
+                                  event("execute_result")};
+    size_t published;
+    fault_t fault;
+
+    events[1].kernel_seq = 4;
+    events[2].kernel_seq = 5;
+    fake_outside.has_frontend = true;
+    fake_outside.records_max = 2;
+    assert_int_equal(
+        publisher_events(self->publisher, events, 3, &published, &fault),
+        -ENOSPC);
+    assert_int_equal(published, 2);
+    DID("iopub stream; front stream 1/7; iopub display_data; "
+        "front display_data 2/7");
+    fake_outside.records_max = 0;
+    assert_int_equal(
+        publisher_events(self->publisher, events + 2, 1, &published, &fault),
+        0);
+    assert_int_equal(published, 1);
+    DID("iopub execute_result; front execute_result 3/7");
+    assert_int_equal(journal_last_kernel_seq(self->journal), 5);
+}
+
 static void a_message_that_is_not_journaled_is_not_sent(void **state)
 {
     session_t *self = *state;
@@ -256,7 +283,8 @@ static void a_client_gets_the_variables_on_request(void **state)
 
 static void count_record(void *arg, const journal_record_t *record)
 {
-    if (strcmp(record->type, "stream") == 0)
+    if (strcmp(record->type, "stream") == 0
+        || strcmp(record->type, "note") == 0)
         ++*(int *) arg;
 }
 
@@ -270,10 +298,15 @@ static void a_listener_gets_what_is_journaled(void **state)
     publisher_listen(self->publisher, count_record, &count);
     assert_int_equal(publisher_event(self->publisher, &stream, &fault), 0);
     assert_int_equal(count, 1);
+    assert_int_equal(publisher_note(self->publisher, "note", 0, "{}", &fault),
+                     0);
+    assert_int_equal(count, 2);
     fake_outside.is_journal_lost = true;
     assert_int_equal(publisher_event(self->publisher, &stream, &fault),
                      -ENOSPC);
-    assert_int_equal(count, 1);
+    assert_int_equal(publisher_note(self->publisher, "note", 0, "{}", &fault),
+                     -ENOSPC);
+    assert_int_equal(count, 2);
 }
 
 static void a_publisher_is_destroyed_once(void **state)
@@ -295,6 +328,7 @@ int main(void)
         TEST(topics_are_those_of_ipykernel),
         TEST(only_the_name_of_a_stream_counts),
         TEST(an_event_is_journaled_and_sent),
+        TEST(events_are_journaled_together_and_sent_in_order),
         TEST(a_message_that_is_not_journaled_is_not_sent),
         TEST(a_reply_goes_where_its_request_came_from),
         TEST(a_reply_is_sent_once),
