@@ -76,7 +76,7 @@ typedef struct session_entry {
     bool sees_packages; /* its kernel has the profile's folder of packages, or
                            is about to be replaced by one that has */
     bool is_expired;    /* its tombstone has expired; jobs with its packages
-                           keep it (packages_jobs_keep) */
+                           keep it (packages_jobs_has) */
     struct session_entry *next_member; /* borrowed; in its profile's pool */
     struct session_entry *next;        /* owned; in the table */
     struct session_entry *before;      /* borrowed; in the table */

@@ -157,13 +157,9 @@ bool packages_jobs_changes(const packages_jobs_t *self, const char *session)
     return has_job(self->writes, session);
 }
 
-bool packages_jobs_keep(const packages_jobs_t *self, session_entry_t *entry)
+bool packages_jobs_has(const packages_jobs_t *self, const char *session)
 {
-    bool keeps =
-        has_job(self->writes, entry->id) || has_job(self->lists, entry->id);
-
-    entry->is_expired = keeps;
-    return keeps;
+    return has_job(self->writes, session) || has_job(self->lists, session);
 }
 
 void packages_jobs_on_gone(packages_jobs_t *self, const char *session)

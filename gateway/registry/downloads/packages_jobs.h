@@ -45,9 +45,10 @@ void packages_jobs_call(packages_jobs_t *self, const session_entry_t *entry,
 /* Returns true if a job that changes the packages of the session waits or has
  * no answer yet. */
 bool packages_jobs_changes(const packages_jobs_t *self, const char *session);
-/* Returns true if jobs of a session, which is gone, have no answer yet. They
- * keep it: with the answer of each it is asked to give up its ports again. */
-bool packages_jobs_keep(const packages_jobs_t *self, session_entry_t *entry);
+/* Returns true if a job of the session waits or has no answer yet, also a list.
+ * With the answer of each, a session that has expired is asked to give up its
+ * ports again. */
+bool packages_jobs_has(const packages_jobs_t *self, const char *session);
 /* Gives up the jobs of a session that has just gone, or is removed. */
 void packages_jobs_on_gone(packages_jobs_t *self, const char *session);
 /* Gives up all jobs, because the gateway stops. */

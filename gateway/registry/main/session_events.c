@@ -224,8 +224,10 @@ static void on_removed(const registry_parts_t *parts, session_entry_t *entry,
                        session_report_t *event)
 {
     (void) event;
-    if (entry->create_token
-        || packages_jobs_keep(parts->downloads.packages, entry))
+    if (entry->create_token)
+        return;
+    entry->is_expired = packages_jobs_has(parts->downloads.packages, entry->id);
+    if (entry->is_expired)
         return;
     count_gone(parts, entry);
     remove_entry(parts, entry);

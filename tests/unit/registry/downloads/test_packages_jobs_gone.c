@@ -53,16 +53,21 @@ static void a_session_that_is_gone_can_only_lose_some(void **state)
     assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
     download_fakes_ask("aa1", "remove", "a");
     assert_true(packages_jobs_changes(download_fakes.jobs, "aa1"));
+    assert_true(packages_jobs_has(download_fakes.jobs, "aa1"));
     assert_false(packages_jobs_changes(download_fakes.jobs, "aa2"));
+    assert_false(packages_jobs_has(download_fakes.jobs, "aa2"));
     download_fakes_answer(0, "{\"status\":\"ok\",\"removed\":[{\"name\":\"a\","
                              "\"version\":\"3\"}]}");
     ANSWERED("ok");
     assert_string_equal(fake_said(), "aa1 NOTE");
     assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
+    assert_false(packages_jobs_has(download_fakes.jobs, "aa1"));
     download_fakes_leave(0);
     download_fakes_ask("aa1", "list", "");
     assert_false(packages_jobs_changes(download_fakes.jobs, "aa1"));
+    assert_true(packages_jobs_has(download_fakes.jobs, "aa1"));
     download_fakes_finish(1);
+    assert_false(packages_jobs_has(download_fakes.jobs, "aa1"));
     ANSWERED("ok");
     download_fakes_ask("aa1", "add", "a");
     ANSWERED("UnknownSession");
@@ -144,6 +149,7 @@ static void a_session_that_gives_up_its_ports_is_asked_and_kept(void **state)
     download_fakes_leave(0);
 }
 
+/* The question alone changes nothing. */
 static void a_session_that_has_not_expired_keeps_its_tombstone(void **state)
 {
     session_table_t *table = download_fakes.parts->table;
@@ -153,6 +159,7 @@ static void a_session_that_has_not_expired_keeps_its_tombstone(void **state)
     session_table_set_gone(table, entry, 0);
     download_fakes_ask("aa1", "list", "");
     download_fakes_ask("bb2", "list", "");
+    assert_true(packages_jobs_has(download_fakes.jobs, "aa1"));
     download_fakes_finish(0);
     assert_string_equal(fake_said(), "");
     /* The job of another session keeps none. */
