@@ -120,10 +120,11 @@ bool modelview_read_process_ref(const char *text, uint64_t *ret_number);
 int modelview_read_output(const json_t *outputs, long long cell, size_t output,
                           const modelview_range_t *range, buffer_t *out);
 
-/* Does the same with a text that is no output of a cell; `ref` is what the
- * answer names it. Returns -EINVAL if the pattern is wrong. */
-int modelview_read_text(bytes_t text, const char *ref,
-                        const modelview_range_t *range, buffer_t *out);
+/* Does the same with the text of the program `number` beside the kernel. `gone`
+ * has lines about bytes that are gone and is appended first, unless the pattern
+ * is wrong. Then this returns -EINVAL. */
+int modelview_read_process(uint64_t number, bytes_t text, bytes_t gone,
+                           const modelview_range_t *range, buffer_t *out);
 
 /* Finds the image of an output, whatever its size; false if it has none. */
 bool modelview_image(const json_t *outputs, long long cell, size_t output,

@@ -192,8 +192,8 @@ static bool find_text(const json_t *output, bundle_t *bundle, buffer_t *error)
     return bundle_choose(output, bundle) && !bundle->mime;
 }
 
-int modelview_read_text(bytes_t text, const char *ref,
-                        const modelview_range_t *range, buffer_t *out)
+static int read_text(bytes_t text, const char *ref,
+                     const modelview_range_t *range, buffer_t *out)
 {
     CLEANUP(clear_reading) reading_t self = {.range = range};
     size_t tokens = range->tokens_max ? range->tokens_max : MODELVIEW_TOKENS;
@@ -230,5 +230,19 @@ int modelview_read_output(const json_t *outputs, long long cell, size_t output,
                       bundle.mime ? bundle.mime : "empty");
         return -ENOENT;
     }
-    return modelview_read_text(bundle.text, ref, range, out);
+    return read_text(bundle.text, ref, range, out);
+}
+
+int modelview_read_process(uint64_t number, bytes_t text, bytes_t gone,
+                           const modelview_range_t *range, buffer_t *out)
+{
+    cleanup_free char *ref =
+        mem_format("process:%llu", (unsigned long long) number);
+    cleanup_buffer buffer_t lines = BUFFER_EMPTY;
+    int r = read_text(text, ref, range, &lines);
+
+    if (r == 0)
+        buffer_append(out, gone.bytes, gone.size);
+    buffer_append(out, lines.data, lines.size);
+    return r;
 }

@@ -193,25 +193,21 @@ static gateway_exit_t show_text(const arguments_t *arguments,
     return write_out(arguments, line.data, line.size);
 }
 
-/* Reads lines of what the program has written. The bytes that are gone come
- * first, unless the pattern is wrong. */
+/* Reads lines of what the program has written. */
 static int read_process(const found_output_t *found,
                         const modelview_range_t *range, buffer_t *text)
 {
     const buffer_t *all = &found->transcript.text;
     json_auto_t *masked =
         json_stringn(all->size ? (const char *) all->data : "", all->size);
-    cleanup_buffer buffer_t lines = BUFFER_EMPTY;
+    cleanup_buffer buffer_t gone = BUFFER_EMPTY;
     bytes_t shown;
-    int r;
 
     redact_json(found->session.mask, &masked);
     shown = (bytes_t){json_string_value(masked), json_string_length(masked)};
-    r = modelview_read_text(shown, found->ref, range, &lines);
-    if (r == 0)
-        process_transcript_write_gone(&found->transcript, text);
-    buffer_append(text, lines.data, lines.size);
-    return r;
+    process_transcript_write_gone(&found->transcript, &gone);
+    return modelview_read_process(found->process, shown, buffer_bytes(&gone),
+                                  range, text);
 }
 
 static int read_cell(found_output_t *found, const modelview_range_t *range,

@@ -184,9 +184,7 @@ static int read_process(const http_t *http, const executions_t *runs,
     const executions_process_t *known = executions_process(runs, number);
     process_transcript_place_t place = {
         .folder = runs->folder, .key = http->journal_key, .process = number};
-    cleanup_free char *ref =
-        mem_format("process:%llu", (unsigned long long) number);
-    cleanup_buffer buffer_t lines = BUFFER_EMPTY;
+    cleanup_buffer buffer_t gone = BUFFER_EMPTY;
     fault_t fault;
     int r = -ENOENT;
 
@@ -200,11 +198,9 @@ static int read_process(const http_t *http, const executions_t *runs,
         write_missing(runs, number, out);
         return -ENOENT;
     }
-    r = modelview_read_text(buffer_bytes(&transcript.text), ref, range, &lines);
-    if (r == 0)
-        process_transcript_write_gone(&transcript, out);
-    buffer_append(out, lines.data, lines.size);
-    return r;
+    process_transcript_write_gone(&transcript, &gone);
+    return modelview_read_process(number, buffer_bytes(&transcript.text),
+                                  buffer_bytes(&gone), range, out);
 }
 
 int execution_view_read(const http_t *http, const executions_t *runs,

@@ -162,17 +162,38 @@ static void reads_the_text_of_a_program(void **state)
     assert_int_equal(number, 12);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_false(modelview_read_process_ref(wrong[i], &number));
-    assert_int_equal(modelview_read_text(text_bytes("a\nb\nc\n"), "process:12",
-                                         &(modelview_range_t){.grep = "b|c"},
-                                         &out),
-                     0);
+    assert_int_equal(
+        modelview_read_process(12, text_bytes("a\nb\nc\n"), (bytes_t){0},
+                               &(modelview_range_t){.grep = "b|c"}, &out),
+        0);
     assert_string_equal((char *) out.data,
                         "process:12 2 lines match of 3\n2: b\n3: c");
     buffer_clear(&out);
-    assert_int_equal(modelview_read_text((bytes_t){0}, "process:12",
-                                         &(modelview_range_t){0}, &out),
+    assert_int_equal(modelview_read_process(12, (bytes_t){0}, (bytes_t){0},
+                                            &(modelview_range_t){0}, &out),
                      0);
     assert_string_equal((char *) out.data, "process:12 no lines of 0");
+}
+
+static void what_is_gone_of_a_program_comes_first(void **state)
+{
+    bytes_t gone = text_bytes("4 bytes are gone\n");
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    (void) state;
+    assert_int_equal(modelview_read_process(3, text_bytes("a\n"), gone,
+                                            &(modelview_range_t){0}, &out),
+                     0);
+    assert_string_equal((char *) out.data,
+                        "4 bytes are gone\nprocess:3 lines 1 to 1 of 1\na");
+    buffer_clear(&out);
+    assert_int_equal(modelview_read_process(3, text_bytes("a\n"), gone,
+                                            &(modelview_range_t){.grep = "("},
+                                            &out),
+                     -EINVAL);
+    assert_int_equal(
+        strncmp((char *) out.data, "grep is not a regular expression: ", 34),
+        0);
 }
 
 int main(void)
@@ -183,6 +204,7 @@ int main(void)
         cmocka_unit_test(gives_up_a_search_that_takes_long),
         cmocka_unit_test(explains_an_empty_view),
         cmocka_unit_test(reads_the_text_of_a_program),
+        cmocka_unit_test(what_is_gone_of_a_program_comes_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
