@@ -323,12 +323,12 @@ static void on_tick(subscriber_t *subscriber, int64_t now)
     if (!self->process || !self->follows)
         return;
     send_taken(self); /* shows the session that this client is there */
+    /* The wakeup has answered by then, unless output that there was, or the
+     * report of an end, has not come. */
     if (now >= self->wait.until_ms)
         answer(self);
     else
         notice(self, now);
-    if (!self->call->is_answered)
-        answer_if_due(self);
 }
 
 static void on_detach(subscriber_t *subscriber)

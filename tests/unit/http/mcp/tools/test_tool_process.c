@@ -1,5 +1,5 @@
-/* When a call about a program is answered: by what has come, not by a tick. The
- * session is what the test says, and the clock too. */
+/* When a call about a program is answered: by what has come, and by a tick if
+ * that does not come. The session is what the test says, and the clock too. */
 #include "gateway/http/mcp/tools/tool_process.h"
 
 #include "gateway/http/core/http.h"
@@ -152,13 +152,25 @@ static void hear(const char *type, json_t *content, const char *output)
     subscriber->ops->event(subscriber, NULL);
 }
 
-static void attach(int bytes)
+/* The session describes the program, which has written so much. */
+static void describe(const char *state, int bytes)
 {
     hear("process_attach_reply",
          json_pack("{s:s,s:i,s:{s:i,s:s,s:i}}", "status", "ok", "offset", 0,
-                   "process", "process", 1, "state", "running", "stdout_bytes",
+                   "process", "process", 1, "state", state, "stdout_bytes",
                    bytes),
          NULL);
+}
+
+static void attach(int bytes)
+{
+    describe("running", bytes);
+}
+
+static void tick(int ms)
+{
+    now_ms += ms;
+    subscriber->ops->tick(subscriber, now_ms);
 }
 
 /* The moment comes that was asked for. */
@@ -209,6 +221,48 @@ static void output_is_answered_at_once_and_without_it_in_time(void **state)
     assert_true(call.is_answered);
 }
 
+/* No wakeup is set: the rest is expected. */
+static void output_that_does_not_come_is_not_awaited_longer(void **state)
+{
+    (void) state;
+    begin(tool_process_output,
+          json_pack("{s:i,s:i}", "process", 1, "seconds", 2));
+    attach(4);
+    hear("process_output", json_pack("{s:i}", "offset", 0), "a\n");
+    assert_null(on_time);
+    tick(1999);
+    assert_false(call.is_answered);
+    tick(1);
+    assert_true(call.is_answered);
+}
+
+static void an_end_that_is_not_reported_is_not_awaited_longer(void **state)
+{
+    (void) state;
+    begin(tool_process_output,
+          json_pack("{s:i,s:i}", "process", 1, "seconds", 2));
+    describe("ended", 0);
+    assert_null(on_time);
+    tick(1999);
+    assert_false(call.is_answered);
+    tick(1);
+    assert_true(call.is_answered);
+}
+
+static void a_tick_leaves_the_wakeup_as_it_is(void **state)
+{
+    (void) state;
+    begin(tool_process_output,
+          json_pack("{s:i,s:i}", "process", 1, "seconds", 2));
+    attach(0);
+    assert_int_equal(delay_ms, 2000);
+    tick(1000);
+    assert_int_equal(delay_ms, 2000);
+    now_ms += 1000;
+    on_time(on_time_arg);
+    assert_true(call.is_answered);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +270,11 @@ int main(void)
                                   end),
         cmocka_unit_test_teardown(
             output_is_answered_at_once_and_without_it_in_time, end),
+        cmocka_unit_test_teardown(
+            output_that_does_not_come_is_not_awaited_longer, end),
+        cmocka_unit_test_teardown(
+            an_end_that_is_not_reported_is_not_awaited_longer, end),
+        cmocka_unit_test_teardown(a_tick_leaves_the_wakeup_as_it_is, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
