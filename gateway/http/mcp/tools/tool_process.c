@@ -154,14 +154,15 @@ static void take_process(tool_process_t *self, const json_t *process)
 }
 
 /* Answers when all output has come that there was. A process that has ended
- * reports its end after that. */
+ * reports its end after that. A wakeup may come after the subscription is over,
+ * whose name the answer needs. */
 static void answer_if_due(void *arg)
 {
     tool_process_t *self = arg;
     int64_t due = output_wait_due(&self->wait);
     int64_t now = clock_monotonic_ms();
 
-    if (self->call->is_answered || due < 0
+    if (self->call->is_answered || !self->subscription || due < 0
         || process_lines_is_ended(self->process))
         return;
     if (now >= due)

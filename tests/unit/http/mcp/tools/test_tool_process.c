@@ -263,6 +263,17 @@ static void a_tick_leaves_the_wakeup_as_it_is(void **state)
     assert_true(call.is_answered);
 }
 
+static void a_wakeup_after_the_subscription_answers_nothing(void **state)
+{
+    (void) state;
+    begin(tool_process_output,
+          json_pack("{s:i,s:i}", "process", 1, "seconds", 2));
+    attach(0);
+    subscriber->ops->detach(subscriber);
+    wait_for_wakeup();
+    assert_false(call.is_answered);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +286,8 @@ int main(void)
         cmocka_unit_test_teardown(
             an_end_that_is_not_reported_is_not_awaited_longer, end),
         cmocka_unit_test_teardown(a_tick_leaves_the_wakeup_as_it_is, end),
+        cmocka_unit_test_teardown(
+            a_wakeup_after_the_subscription_answers_nothing, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
