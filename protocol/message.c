@@ -12,7 +12,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define ITEM_COST 64 /* bytes, about: one of a list, besides what it holds */
+#define ITEM_COST      64 /* bytes, about: one of a list, besides what it holds */
+#define NAMES_REQUIRED 2 /* of a header: the first ones that read_names has */
 
 /* Copies of frames. */
 typedef struct {
@@ -106,7 +107,7 @@ static void read_names(message_t *self)
     self->id = add_name(&self->names, found[0]);
     self->type = add_name(&self->names, found[1]);
     self->session = add_name(&self->names, found[2]);
-    for (size_t i = 0; i < 2 && !self->lacks; i++)
+    for (size_t i = 0; i < NAMES_REQUIRED && !self->lacks; i++)
         self->lacks = jspan_is_name(found[i]) ? NULL : keys[i];
 }
 

@@ -313,7 +313,8 @@ static int on_http(http_t *http, struct lws *wsi,
 
     if (!connection)
         return 0;
-    switch ((int) reason) { /* a few of the library's many */
+    /* A few of the library's many: the cast quiets -Wswitch-enum. */
+    switch ((int) reason) {
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
         return on_upgrade(http, wsi, connection, in);
     case LWS_CALLBACK_HTTP:
@@ -347,7 +348,8 @@ int connection_callback(struct lws *wsi, enum lws_callback_reasons reason,
     if (reason == LWS_CALLBACK_OPENSSL_PERFORM_CLIENT_CERT_VERIFICATION)
         return size ? 0 : 1;
     http_t *http = lws_context_user(lws_get_context(wsi));
-    switch ((int) reason) { /* a few of the library's many */
+    /* A few of the library's many: the cast quiets -Wswitch-enum. */
+    switch ((int) reason) {
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
     case LWS_CALLBACK_HTTP:
     case LWS_CALLBACK_HTTP_BODY:

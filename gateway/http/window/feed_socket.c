@@ -265,7 +265,8 @@ int feed_socket_callback(feed_socket_t *self, struct lws *wsi,
                          enum lws_callback_reasons reason, void *in,
                          size_t size)
 {
-    switch ((int) reason) { /* a few of the library's many */
+    /* A few of the library's many: the cast quiets -Wswitch-enum. */
+    switch ((int) reason) {
     case LWS_CALLBACK_ESTABLISHED:
         self->wsi = wsi;
         lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0);

@@ -198,7 +198,8 @@ int ws_client_callback(ws_client_t *self, struct lws *wsi,
 {
     if (!self)
         return 0;
-    switch ((int) reason) { /* a few of the library's many */
+    /* A few of the library's many: the cast quiets -Wswitch-enum. */
+    switch ((int) reason) {
     case LWS_CALLBACK_ESTABLISHED:
         self->wsi = wsi;
         lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0);
