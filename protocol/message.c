@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define ITEM_COST      64 /* bytes, about: one of a list, besides what it holds */
+#define ITEM_COST      64 /* bytes, about: one of a list, besides its bytes */
 #define NAMES_REQUIRED 2 /* of a header: the first ones that read_names has */
 
 /* Copies of frames. */
