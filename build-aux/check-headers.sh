@@ -2,7 +2,8 @@
 # Fails when a header declares functions that more than two files define: a file
 # has its own header, and a family of files has none in common. Functions of a
 # table, which are members of a struct, and inline functions do not count. Each
-# exception below has its reason, and fails when it is one no more.
+# exception below has its reason, and fails when it is one no more, or when its
+# header is gone.
 # check-headers.sh [SOURCES] reads the form that clang-format gives: what a file
 # offers begins in the first column, and its "{" is on a line of its own.
 set -eu
@@ -51,6 +52,13 @@ function files_of(header,    i, j, count, parts, found, list) {
     return list
 }
 END {
+    for (i = 1; i < ARGC; i++)
+        is_there[ARGV[i]] = 1
+    for (header in excepted)
+        if (!(header in is_there)) {
+            bad = 1
+            print header " is gone: remove its exception from check-headers.sh"
+        }
     for (i = 1; i < ARGC; i++) {
         count = split(files_of(ARGV[i]), parts, " ")
         if (count <= 2 && ARGV[i] in excepted) {
