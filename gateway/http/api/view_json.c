@@ -51,18 +51,6 @@ bool view_json_read_options(exchange_t *exchange,
     return true;
 }
 
-static const char *status_name(modelview_status_t status)
-{
-    static const char *const names[] = {
-        [MODELVIEW_OK] = "ok",         [MODELVIEW_ERROR] = "error",
-        [MODELVIEW_QUEUED] = "queued", [MODELVIEW_RUNNING] = "running",
-        [MODELVIEW_ASKING] = "input",  [MODELVIEW_TIMEOUT] = "timeout",
-        [MODELVIEW_LOST] = "lost",
-    };
-
-    return names[status];
-}
-
 static json_t *image_json(const modelview_image_t *image)
 {
     json_t *json = json_pack("{s:s,s:s,s:I}", "ref", image->ref, "mime",
@@ -92,7 +80,7 @@ json_t *view_json(const execution_view_t *view)
         json_pack("{s:o,s:b,s:s,s:I,s:o,s:o}", "text",
                   json_stringn((const char *) text->data, text->size),
                   "is_error", view->view.is_error, "status",
-                  status_name(view->status), "cell", (json_int_t) view->cell,
+                  execution_view_status(view), "cell", (json_int_t) view->cell,
                   "images", images, "state", execution_view_state(view->loss));
     if (view->duration_us >= 0)
         json_object_set_new(json, "ms",

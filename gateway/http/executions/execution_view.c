@@ -72,6 +72,18 @@ static json_t *loss_of(const cell_outcome_t *outcome, modelview_status_t status,
     return json_pack("{s:s}", "cause", member_text(outcome->reply, "evalue"));
 }
 
+const char *execution_view_status(const execution_view_t *self)
+{
+    static const char *const names[] = {
+        [MODELVIEW_OK] = "ok",         [MODELVIEW_ERROR] = "error",
+        [MODELVIEW_QUEUED] = "queued", [MODELVIEW_RUNNING] = "running",
+        [MODELVIEW_ASKING] = "input",  [MODELVIEW_TIMEOUT] = "timeout",
+        [MODELVIEW_LOST] = "lost",
+    };
+
+    return names[self->status];
+}
+
 json_t *execution_view_state(const json_t *loss)
 {
     static const char *const members[] = {"cause", "at", "more", "incomplete",

@@ -37,6 +37,9 @@ int execution_view_make(const http_t *http, const executions_t *runs,
                         const execution_view_options_t *options,
                         execution_view_t *ret_view);
 
+/* Returns the status as programs get it, by REST and by MCP. */
+const char *execution_view_status(const execution_view_t *self);
+
 /* Returns {"kept","lost"} for programs, owned by the caller. After a loss,
  * which else is NULL, it has the members of it that apply: "cause", "at",
  * "more", "incomplete", "reviving" (loss_notice.h). */

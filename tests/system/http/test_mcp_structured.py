@@ -106,6 +106,15 @@ def test_what_an_error_gives(rpc: Rpc, session: str) -> None:
     assert "There is no session absent" in found["text"]
 
 
+def test_a_time_limit_has_the_status_that_rest_gives(
+    rpc: Rpc, session: str
+) -> None:
+    code = "while True: pass"
+    found = structured(rpc, "execute", code=code, session=session, timeout=1)
+    assert found["status"] == "timeout"
+    assert found["state"]["kept"] is True
+
+
 def test_an_image_is_named_by_its_uri(rpc: Rpc, session: str) -> None:
     result = rpc.call("execute", code=PLOT, session=session)
     (image,) = result["structuredContent"]["images"]

@@ -86,18 +86,6 @@ static json_t *result_text(const json_t *outputs)
 
 /* --- Parts --- */
 
-static const char *status_name(modelview_status_t status)
-{
-    static const char *const names[] = {
-        [MODELVIEW_OK] = "ok",         [MODELVIEW_ERROR] = "error",
-        [MODELVIEW_QUEUED] = "queued", [MODELVIEW_RUNNING] = "running",
-        [MODELVIEW_ASKING] = "input",  [MODELVIEW_TIMEOUT] = "interrupted",
-        [MODELVIEW_LOST] = "lost",
-    };
-
-    return names[status];
-}
-
 /* Returns the error's text, for the caller, with all that is in it. */
 static json_t *value_of(const json_t *reply)
 {
@@ -150,7 +138,7 @@ json_t *structured_run(const char *session, const execution_view_t *view)
     json_t *namespace =
         json_object_get(json_object_get(view->metadata, "hearth"), "namespace");
     json_t *run = json_pack("{s:s,s:s,s:o,s:o,s:o,s:o}", "session", session,
-                            "status", status_name(view->status), "stdout",
+                            "status", execution_view_status(view), "stdout",
                             stream_text(view->outputs, "stdout"), "stderr",
                             stream_text(view->outputs, "stderr"), "images",
                             images_of(session, &view->view), "state",
