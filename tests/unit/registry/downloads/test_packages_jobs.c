@@ -460,6 +460,31 @@ static void what_a_client_was_refused_is_not_recorded(void **state)
     assert_non_null(strstr(deeds_take(), "\"order\": \"add\""));
 }
 
+/* A client or code in a cell gets the sentence, which has its setting. */
+static void a_rule_is_in_the_record_alone(void **state)
+{
+    static const char refused[] =
+        "{\"status\":\"error\",\"ename\":\"PackagesRefused\",\"evalue\":"
+        "\"too young\",\"rule\":\"cooldown\"}";
+    const char *reply;
+
+    (void) state;
+    download_fakes_ask("aa1", "add", "a");
+    download_fakes_answer(0, refused);
+    assert_non_null(strstr(deeds_take(), "\"rule\": \"cooldown\""));
+    reply = fake_answered();
+    assert_non_null(strstr(reply, "too young"));
+    assert_null(strstr(reply, "rule"));
+    download_fakes_leave(0);
+    download_fakes_call("aa1", 5, "{\"order\":\"add\",\"names\":[\"a\"]}");
+    download_fakes_answer(1, refused);
+    assert_non_null(strstr(deeds_take(), "\"rule\": \"cooldown\""));
+    assert_string_equal(fake_said(),
+                        "aa1 TOOLS answer 5 {\"status\":\"error\",\"ename\":"
+                        "\"PackagesRefused\",\"evalue\":\"too young\"}");
+    download_fakes_leave(1);
+}
+
 static void there_may_be_no_jobs(void **state)
 {
     packages_jobs_t *none = NULL;
@@ -548,6 +573,7 @@ int main(void)
         TEST(one_new_package_is_looked_for_in_the_kernel),
         TEST(a_session_that_is_kept_is_not_asked),
         TEST(what_a_client_was_refused_is_not_recorded),
+        TEST(a_rule_is_in_the_record_alone),
         TEST(there_may_be_no_jobs),
         TEST(a_worker_that_asks_an_index_gets_its_user),
         TEST(without_its_user_packages_can_only_be_removed),
