@@ -1,4 +1,5 @@
 #include "base/fd.h"
+#include "tests/lib/descriptors.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/test.h"
 
@@ -326,6 +327,25 @@ static void names_the_last_part_of_a_path(void **state)
     assert_string_equal(path_name(""), "");
 }
 
+static void a_scope_closes_its_folder_and_file(void **state)
+{
+    size_t before = open_files();
+
+    (void) state;
+    {
+        cleanup_dir DIR *root = opendir("/");
+        cleanup_dir DIR *none = NULL;
+        cleanup_file FILE *file = fopen("/dev/null", "re");
+        cleanup_file FILE *no_file = NULL;
+        assert_non_null(root);
+        assert_non_null(file);
+        assert_null(none);
+        assert_null(no_file);
+        assert_int_equal(open_files(), before + 2);
+    }
+    assert_int_equal(open_files(), before);
+}
+
 int main(void)
 {
     /* A test writes to a closed socket. */
@@ -340,6 +360,7 @@ int main(void)
         cmocka_unit_test(names_the_last_part_of_a_path),
         cmocka_unit_test(passes_descriptors),
         cmocka_unit_test(keeps_no_descriptor_of_too_many),
+        cmocka_unit_test(a_scope_closes_its_folder_and_file),
         cmocka_unit_test(listens_and_connects),
         cmocka_unit_test(says_that_a_socket_path_is_too_long),
         cmocka_unit_test(does_not_listen_in_place_of_a_file),
