@@ -9,6 +9,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from deadline import wait_for
 from harness import Gateway, Session
 
@@ -162,10 +163,9 @@ def test_what_is_wrong(session: Session) -> None:
         (("out:1.1", "--grep", "("), 2, "grep is not a regular expression"),
         (("out:1.1", "--from-line", "x"), 2, "a whole number"),
         (("out:1.1", "--max-tokens", "0"), 2, "must be 1 to 100000"),
-        (("process:",), 2, "process: is not a reference"),
-        (("process:x",), 2, "or process:3"),
         (("process:1",), 1, "no process 1, or its output is no longer kept"),
-        (("process:0",), 1, "; there is none"),
+        (("1",), 1, "no process 1, or its output is no longer kept"),
+        (("process:2",), 1, "; there is none"),
     ):
         assert sentence in read(session, *words, status=status), words
     done = session.gateway.run("output", "nowhere", "out:1.1")
@@ -219,12 +219,69 @@ def test_a_program_beside_the_kernel(session: Session, tmp_path: Path) -> None:
     wrong = read(session, ref, "--grep", "(", status=2)
     assert wrong.startswith("hearth: grep is not a regular expression")
     assert program(session, "echo") == "process:2"
-    for number in (3, 0):
-        missing = read(session, f"process:{number}", status=1)
-        assert missing == (
-            f"hearth: the session has no process {number}, or its output is "
-            "no longer kept; the first is process:1, the last process:2\n"
+    assert read(session, "process:3", status=1) == (
+        "hearth: the session has no process 3, or its output is no longer "
+        "kept; the first is process:1, the last process:2\n"
+    )
+
+
+def wait_for_text(session: Session, ref: str, expected: str) -> None:
+    wait_for(lambda: read(session, ref) == expected, "what it has written")
+
+
+def wait_for_end(session: Session, number: int) -> None:
+    def is_ended() -> bool:
+        listed = session.gateway.json("ps", session.id, "--json")
+        return {p["process"]: p["state"] for p in listed}[number] == "ended"
+
+    wait_for(is_ended, f"the end of process {number}")
+
+
+def test_each_command_takes_the_number_and_the_reference(
+    session: Session,
+) -> None:
+    gateway = session.gateway
+    started = ("run", "--detach", session.id, "--", "sh", "-c")
+    script = "echo begun; exec sleep 600"
+    for form in ("{}", "process:{}"):
+        number = gateway.run(*started, script).stdout.strip()
+        word = form.format(number)
+        wait_for_text(
+            session, word, f"process:{number} lines 1 to 1 of 1\nbegun\n"
         )
+        document = json.loads(read(session, word, "--json"))
+        assert document["ref"] == f"process:{number}"
+        done = gateway.run("kill", session.id, word)
+        assert done.returncode == 0, done.stderr
+        wait_for_end(session, int(number))
+
+
+@pytest.mark.parametrize("command", ["output", "kill"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "process:0",
+        "process:x",
+        "process:",
+        "process:-1",
+        "process: 1",
+        "process:1.1",
+        "process:99999999999999999999",
+        "process:9223372036854775808",
+        "0",
+        "99999999999999999999",
+    ],
+)
+def test_a_word_that_is_no_program(
+    gateway: Gateway, command: str, word: str
+) -> None:
+    """Before a session is looked for."""
+    wrong = gateway.run(command, "nowhere", word)
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith(
+        f"hearth: '{word}' is not a program: give its number, which "
+        "'hearth ps' lists, as 3 or process:3\nusage: "
+    )
 
 
 def test_bytes_of_a_program_that_are_gone_are_counted(

@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/program_word.h"
 #include "gateway/cli/recordings/recordings.h"
 #include "notebooks/modelview/modelview.h"
 #include "notebooks/recording/cell_outcome.h"
@@ -36,16 +37,25 @@ static void found_clear(found_output_t *self)
     recordings_clear(&self->session);
 }
 
-/* Reads the reference itself; false if it is something else. */
-static bool read_ref(const char *text, found_output_t *self)
+/* Reads the reference itself. Prints what is wrong with it. */
+static gateway_exit_t read_ref(const arguments_t *arguments,
+                               found_output_t *self)
 {
-    self->is_process = modelview_read_process_ref(text, &self->process);
-    if (self->is_process)
+    const char *text = arguments_operand(arguments, 1);
+    gateway_exit_t status = GATEWAY_EXIT_OK;
+
+    self->is_process = program_word_is_meant(text);
+    if (self->is_process) {
+        status = program_word_read(arguments, text, &self->process);
         self->ref =
             mem_format("process:%llu", (unsigned long long) self->process);
-    else if (modelview_read_ref(text, &self->cell, &self->output))
+    } else if (modelview_read_ref(text, &self->cell, &self->output)) {
         self->ref = mem_format("out:%lld.%zu", self->cell, self->output);
-    return self->ref != NULL;
+    } else {
+        usage_error(arguments, MODELVIEW_NO_REF, text);
+        status = GATEWAY_EXIT_USAGE;
+    }
+    return status;
 }
 
 /* Reads what the program has written. Prints what is wrong. */
@@ -84,13 +94,11 @@ static gateway_exit_t find_output(const options_t *options,
                                   const arguments_t *arguments,
                                   found_output_t *self)
 {
-    const char *ref = arguments_operand(arguments, 1);
-    gateway_exit_t status;
+    gateway_exit_t status = read_ref(arguments, self);
 
-    if (!read_ref(ref, self))
-        return usage_error(arguments, MODELVIEW_NO_REF, ref);
-    status = recordings_find(options, arguments_operand(arguments, 0),
-                             &self->session);
+    if (status == GATEWAY_EXIT_OK)
+        status = recordings_find(options, arguments_operand(arguments, 0),
+                                 &self->session);
     if (status != GATEWAY_EXIT_OK)
         return status;
     return self->is_process ? find_process(self) : find_cell(self);
@@ -271,8 +279,8 @@ const command_t output_commands[] = {
         .operands = "ID REF",
         .help = "read an output of a cell, or of a program beside the kernel",
         .more = "REF is out:7.2, the second output of cell 7, as exec "
-                "--for-model names it; or\nprocess:3, what the program with "
-                "the number 3 (hearth ps) has written: at most\nits first "
+                "--for-model names it; or\nprocess:3, or 3, what the program "
+                "with the number 3 (hearth ps) has written: at\nmost its first "
                 "MiB. Also of a session that is gone. No gateway has to run.",
         .flags = flags,
         .run = output,

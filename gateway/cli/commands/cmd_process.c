@@ -3,6 +3,7 @@
 
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/client/process_client.h"
+#include "gateway/cli/core/program_word.h"
 #include "gateway/cli/core/terminal.h"
 #include "notebooks/json/member.h"
 
@@ -88,22 +89,17 @@ static int end(const arguments_t *arguments)
 {
     cleanup_process_client process_client_t *client = NULL;
     json_auto_t *reply = NULL;
-    const char *word = arguments_operand(arguments, 1);
     const char *name = arguments_value(arguments, "signal");
-    char *rest;
-    long long number = strtoll(word, &rest, 10);
     char *rest_of_name = NULL;
     long signal_number = name ? strtol(name, &rest_of_name, 10) : 0;
     json_t *content;
-    gateway_exit_t status;
+    uint64_t number = 0;
+    gateway_exit_t status =
+        program_word_read(arguments, arguments_operand(arguments, 1), &number);
 
-    if (number <= 0 || *rest)
-        return usage_error(arguments,
-                           "'%s' is not the number of a process; `hearth ps` "
-                           "lists the numbers",
-                           terminal_cell(word, 40));
-    status =
-        process_client_open(arguments_operand(arguments, 0), false, &client);
+    if (status == GATEWAY_EXIT_OK)
+        status = process_client_open(arguments_operand(arguments, 0), false,
+                                     &client);
     if (status != GATEWAY_EXIT_OK)
         return status;
     content = json_pack("{s:I}", "process", (json_int_t) number);
@@ -138,8 +134,9 @@ const command_t process_commands[] = {
         .name = "kill",
         .operands = "ID PROCESS",
         .help = "end a program beside a session's kernel",
-        .more = "PROCESS is its number, which hearth ps lists. SIGTERM, and\n"
-                "SIGKILL after 5 s, for all that it has started.",
+        .more = "PROCESS is its number, which hearth ps lists, or process:3, "
+                "as for\nhearth output. SIGTERM, and SIGKILL after 5 s, for "
+                "all that it has started.",
         .flags = end_flags,
         .run = end,
     },
