@@ -4,10 +4,25 @@
 
 _hearth()
 {
-    local word=${COMP_WORDS[COMP_CWORD]} line
-    local -a found=()
+    local rest=${COMP_LINE#*"${COMP_WORDS[0]}"} word='' before='' line i
+    local -a words=() found=()
 
-    [ "$word" = = ] && word= # bash takes it for a word of its own
+    # bash takes process:3 for three words, and replaces the last of them.
+    for ((i = 1; i <= COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if [[ $rest == [![:space:]]* && ($word == :* || $before == *:) ]]; then
+            words[-1]+=$word
+        else
+            words+=("$word")
+        fi
+        rest=${rest#*"$word"}
+        before=$word
+    done
+    [[ $word == :* ]] && word=''
+    before=${words[-1]%"$word"}
+    word=${words[-1]}
+    unset 'words[-1]'
+    [ "$word" = = ] && word='' # bash takes it for a word of its own
     COMPREPLY=()
     while IFS= read -r line; do
         case $line in
@@ -15,9 +30,9 @@ _hearth()
         :folders) mapfile -t found < <(compgen -d -- "$word") ;;
         *) found=("$line") ;;
         esac
-        COMPREPLY+=("${found[@]}")
-    done < <("${COMP_WORDS[0]}" complete -- \
-        "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$word" 2>/dev/null)
+        [[ $line == :* ]] && compopt -o filenames 2>/dev/null
+        COMPREPLY+=("${found[@]#"$before"}")
+    done < <("${COMP_WORDS[0]}" complete -- "${words[@]}" "$word" 2>/dev/null)
 }
 
-complete -o filenames -F _hearth hearth
+complete -F _hearth hearth

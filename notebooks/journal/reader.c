@@ -214,6 +214,37 @@ int journal_reader_seek(journal_reader_t *self, const journal_mark_t *mark,
     return 0;
 }
 
+/* Returns the size of a segment's file; 0 if it is not there. */
+static uint64_t segment_size(const journal_reader_t *self, uint64_t number)
+{
+    char name[SEGMENT_NAME_SIZE];
+    struct stat there;
+
+    segment_name(number, name);
+    return fstatat(self->folder_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0
+               ? (uint64_t) there.st_size
+               : 0;
+}
+
+int journal_reader_skip_to_recent(journal_reader_t *self, uint64_t bytes_max,
+                                  fault_t *fault)
+{
+    cleanup_fd int fd = -1;
+    segment_header_t header = {0};
+    uint64_t number = 0, bytes;
+
+    int result = find_highest(self, &number, fault);
+    if (result < 0 || number == 0)
+        return result;
+    bytes = segment_size(self, number);
+    while (number > 1 && (bytes += segment_size(self, number - 1)) <= bytes_max)
+        number--;
+    result = open_segment(self, number, &fd, &header, fault);
+    if (result > 0)
+        segment_cursor_enter(&self->cursor, &fd, &header);
+    return result < 0 ? result : 0;
+}
+
 journal_head_t journal_reader_head(const journal_reader_t *self)
 {
     journal_head_t head = {.seq = self->cursor.fd < 0 ? 0 : self->cursor.seq};

@@ -16,6 +16,11 @@ int journal_reader_new(const char *folder, const uint8_t *key, uint64_t since,
 void journal_reader_destroy(journal_reader_t **self_p);
 #define cleanup_journal_reader CLEANUP(journal_reader_destroy)
 
+/* Goes to the front of one of the newest segments, so that about `bytes_max`
+ * bytes are left to read. All of the newest segment is read in any case. */
+int journal_reader_skip_to_recent(journal_reader_t *self, uint64_t bytes_max,
+                                  fault_t *fault);
+
 /* Returns the position of the record that was lent last. */
 journal_mark_t journal_reader_mark(const journal_reader_t *self);
 /* Makes the marked record the next one. Then -ENOENT or -EBADMSG: a compaction

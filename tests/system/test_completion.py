@@ -3,7 +3,9 @@ manual has the same commands and options."""
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -34,20 +36,23 @@ def options(command: str) -> list[str]:
 
 def candidates(gateway: Gateway, *words: str) -> list[str]:
     done = gateway.run("complete", "--", *words)
-    assert done.returncode == 0
+    assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
 
 def in_bash(gateway: Gateway, *words: str, folder: Path = ROOT) -> list[str]:
     """Return the completions of `hearth WORDS` at the end of the line."""
+    # bash takes colons for words of their own.
+    line = " ".join((str(HEARTH), *words))
+    pieces = [p for w in words for p in re.findall(r":+|[^:]+", w) or [""]]
     code = """
-        . "$1"; shift
+        . "$1"; COMP_LINE="$2"; shift 2
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
         _hearth
         [ "${#COMPREPLY[@]}" -eq 0 ] || printf '%s\\n' "${COMPREPLY[@]}"
     """
     return subprocess.run(
-        ["bash", "-c", code, "bash", SCRIPT, HEARTH, *words],
+        ["bash", "-c", code, "bash", SCRIPT, line, HEARTH, *pieces],
         env=gateway.env,
         cwd=folder,
         check=True,
@@ -125,8 +130,105 @@ def test_sessions_without_a_gateway(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert not list(tmp_path.iterdir())
+
+
+def test_outputs(session: Session, tmp_path: Path) -> None:
+    gateway = session.gateway
+    output = ("output", session.id)
+    session.exec("print(1)\ndisplay(2)\nprint(3)")
+    session.exec("x = 1")
+    session.exec("1 / 0")
+    gateway.run("run", session.id, "--", "true")
+    cells = {"out:1.1", "out:1.2", "out:1.3", "out:3.1"}
+    assert set(candidates(gateway, *output, "")) == {*cells, "process:1"}
+    assert set(candidates(gateway, *output, "o")) == cells
+    assert candidates(gateway, *output, "out:3") == ["out:3.1"]
+    assert candidates(gateway, *output, "out:1.2") == ["out:1.2"]
+    assert candidates(gateway, *output, "3") == ["3.1"]
+    assert candidates(gateway, *output, "p") == ["process:1"]
+    assert candidates(gateway, *output, "x") == []
+    assert candidates(gateway, *output, "out:3.1", "") == []
+    words = ("output", "--lines", "2", session.id[:8], "process:")
+    assert candidates(gateway, *words) == ["process:1"]
+    # Each is one that the command takes.
+    for ref in (*cells, "process:1"):
+        assert gateway.run(*output, ref).returncode == 0, ref
+    # It needs no gateway.
+    env = {"HEARTH_RUNTIME_DIR": str(tmp_path)}
+    done = gateway.run("complete", "--", *output, "p", env=env)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "process:1\n", "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_cells_after_a_restart_and_of_a_number_that_is_long(
+    session: Session,
+) -> None:
+    for _ in range(12):
+        session.exec("1")
+    gateway = session.gateway
+    assert set(candidates(gateway, "output", session.id, "out:1")) == {
+        f"out:{number}.1" for number in (1, 10, 11, 12)
+    }
+    assert gateway.run("session", "restart", session.id).returncode == 0
+    session.exec("print(1); display(2)")
+    assert candidates(gateway, "output", session.id, "out:1.") == [
+        "out:1.1",
+        "out:1.2",
+    ]
+
+
+def test_programs_that_run(session: Session) -> None:
+    gateway = session.gateway
+    gateway.run("run", session.id, "--", "true")
+    for _ in range(2):
+        started = ("run", "--detach", session.id, "--", "sleep", "600")
+        assert gateway.run(*started).returncode == 0
+    kill = ("kill", session.id)
+    assert candidates(gateway, *kill, "") == ["2", "3"]
+    assert candidates(gateway, *kill, "3") == ["3"]
+    assert candidates(gateway, *kill, "p") == ["process:2", "process:3"]
+    assert candidates(gateway, "kill", "-s", "INT", session.id, "2") == ["2"]
+    assert in_bash(gateway, *kill, "") == ["2", "3"]
+    assert in_bash(gateway, *kill, "pro") == ["process:2", "process:3"]
+    # What bash replaces begins after the colon.
+    for command in ("kill", "output"):
+        assert in_bash(gateway, command, session.id, "process:3") == ["3"]
+    assert in_bash(gateway, *kill, "process:") == ["2", "3"]
+    assert in_bash(gateway, "output", "--grep", ":", session.id, "out:") == []
+    assert in_bash(gateway, "output", "--grep", ":", session.id, "pr") == [
+        "process:3",
+        "process:2",
+        "process:1",
+    ]
+
+
+@pytest.mark.parametrize("command", ["output", "kill"])
+def test_of_a_session_that_is_not_there(
+    gateway: Gateway, command: str, tmp_path: Path
+) -> None:
+    assert candidates(gateway, command, "nowhere", "") == []
+    assert candidates(gateway, command, "", "") == []
+    env = {
+        "HEARTH_RUNTIME_DIR": str(tmp_path),
+        "HEARTH_STATE_DIR": str(tmp_path),
+    }
+    done = gateway.run("complete", "--", command, "nowhere", "", env=env)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_gateway_that_does_not_answer(session: Session) -> None:
+    gateway = session.gateway
+    session.exec("1")
+    os.kill(gateway.pid, signal.SIGSTOP)
+    try:
+        assert candidates(gateway, "exec", "") == []
+        assert candidates(gateway, "kill", session.id, "") == []
+        assert candidates(gateway, "output", session.id, "") == ["out:1.1"]
+    finally:
+        os.kill(gateway.pid, signal.SIGCONT)
 
 
 def test_files(gateway: Gateway, session: Session, tmp_path: Path) -> None:

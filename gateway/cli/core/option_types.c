@@ -50,6 +50,8 @@ static const value_word_t kinds[] = {
     {"FILE", OPTION_TYPE_FILES, NULL, NULL},
     {"DIR", OPTION_TYPE_FOLDERS, NULL, NULL},
     {"ID", OPTION_TYPE_SESSIONS, NULL, NULL},
+    {"REF", OPTION_TYPE_OUTPUTS, NULL, NULL},
+    {"PROCESS", OPTION_TYPE_PROGRAMS, NULL, NULL},
 };
 
 static const value_word_t *find_kind(const char *word, size_t size)

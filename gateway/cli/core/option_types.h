@@ -14,6 +14,8 @@ typedef enum {
     OPTION_TYPE_FILES,    /* a file of this machine */
     OPTION_TYPE_FOLDERS,  /* a folder of this machine */
     OPTION_TYPE_SESSIONS, /* the id of a session */
+    OPTION_TYPE_OUTPUTS,  /* an output of the session that is given first */
+    OPTION_TYPE_PROGRAMS, /* a program of the session that is given first */
 } option_types_source_t;
 
 /* Returns where candidates come from. The first `size` bytes of `word` are an

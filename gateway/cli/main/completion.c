@@ -3,21 +3,24 @@
  * knows better is asked for in a line of its own. Not for people. */
 #include "gateway/cli/main/completion.h"
 
-#include "gateway/cli/client/management_client.h"
+#include "base/buffer.h"
 #include "gateway/cli/core/arguments.h"
 #include "gateway/cli/core/option_types.h"
-#include "gateway/cli/core/terminal.h"
 #include "gateway/cli/main/command_table.h"
-#include "notebooks/json/member.h"
+#include "gateway/cli/main/session_words.h"
 
-#include "base/buffer.h"
-
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#define LONGEST_S 2 /* seconds that a completion may take */
 
 typedef struct {
     const char *const *words; /* borrowed; the last one is being written */
     size_t count;             /* at least 1 */
+    const char *session;      /* borrowed; the first operand, or NULL */
 } completed_line_t;
 
 static const char *last(const completed_line_t *line)
@@ -49,26 +52,15 @@ static void offer_words(const completed_line_t *line, const char *words,
     }
 }
 
-/* Offers the ids of sessions. No gateway is started for it, and a missing
- * gateway is no error. */
-static void offer_sessions(const completed_line_t *line)
+/* Offers an array of texts, which is taken. */
+static void offer_all(const completed_line_t *line, json_t *texts)
 {
-    cleanup_management_client management_client_t *management = NULL;
-    json_auto_t *reply = NULL;
-    const json_t *session;
+    json_auto_t *owned = texts;
+    const json_t *text;
     size_t i;
 
-    if (management_client_open(false, &management) != GATEWAY_EXIT_OK
-        || management_client_ask(management, "session_list", json_object(),
-                                 &reply)
-               != GATEWAY_EXIT_OK)
-        return;
-    json_array_foreach(json_object_get(reply, "sessions"), i, session)
-    {
-        const char *id = terminal_cell(member_text(session, "id"), 64);
-
-        offer(line, "", id, strlen(id));
-    }
+    json_array_foreach(owned, i, text)
+        offer(line, "", json_string_value(text), json_string_length(text));
 }
 
 static void offer_values(const completed_line_t *line, const char *word,
@@ -85,7 +77,15 @@ static void offer_values(const completed_line_t *line, const char *word,
         puts(":folders");
         break;
     case OPTION_TYPE_SESSIONS:
-        offer_sessions(line);
+        offer_all(line, session_words_sessions());
+        break;
+    case OPTION_TYPE_OUTPUTS:
+        if (line->session)
+            offer_all(line, session_words_outputs(line->session, last(line)));
+        break;
+    case OPTION_TYPE_PROGRAMS:
+        if (line->session)
+            offer_all(line, session_words_programs(line->session, last(line)));
         break;
     case OPTION_TYPE_ANY:
         break;
@@ -114,8 +114,8 @@ static const flag_t *wants_value(const command_t *command, const char *word)
 }
 
 /* Completes the words after the command's name, read as its arguments. */
-static void complete_command(const completed_line_t *line,
-                             const command_t *command, size_t first)
+static void complete_command(completed_line_t *line, const command_t *command,
+                             size_t first)
 {
     const flag_t *awaited = NULL;
     bool is_operand = false;
@@ -132,7 +132,7 @@ static void complete_command(const completed_line_t *line,
         else if (!is_operand && strcmp(word, "--") == 0)
             is_operand = true;
         else if (is_operand || word[0] != '-' || !word[1])
-            operands++;
+            line->session = operands++ ? line->session : word;
         else
             awaited = wants_value(command, word);
     }
@@ -167,6 +167,27 @@ static void complete_names(const completed_line_t *line, const char *group)
         offer(line, "--", "version", strlen("version"));
 }
 
+/* Ends the program at once; what was offered by then has been printed. */
+static void give_up(int signal_number)
+{
+    (void) signal_number;
+    _exit(GATEWAY_EXIT_OK);
+}
+
+/* Has the person wait for a short time only, also for a gateway that does not
+ * answer or a disk that is slow. What fails is not printed. */
+static void keep_short_and_silent(void)
+{
+    struct sigaction action = {.sa_handler = give_up};
+    cleanup_fd int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    (void) dup2(nowhere, STDERR_FILENO);
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    alarm(LONGEST_S);
+}
+
 int completion_print(int count, const char *const *words)
 {
     static const char *const nothing[] = {""};
@@ -180,7 +201,8 @@ int completion_print(int count, const char *const *words)
     }
     if (!count)
         words = nothing;
-    line = (completed_line_t){words, count ? (size_t) count : 1};
+    line = (completed_line_t){words, count ? (size_t) count : 1, NULL};
+    keep_short_and_silent();
     command = command_table_find((int) line.count - 1, words, &used);
     if (command)
         complete_command(&line, command, (size_t) used);
