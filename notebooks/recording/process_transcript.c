@@ -83,25 +83,78 @@ static void add_record(process_transcript_t *self, uint64_t number,
         add_end(self, content);
 }
 
-static int read_from(const process_transcript_place_t *place,
-                     const journal_mark_t *mark, process_transcript_t *self,
-                     fault_t *fault)
-{
-    cleanup_journal_reader journal_reader_t *reader = NULL;
-    journal_record_t record;
-    int r = journal_reader_new(place->folder, place->key, 0, &reader, fault);
+/* How far its records are read. */
+typedef struct {
+    const process_transcript_place_t *place; /* borrowed */
+    journal_reader_t *reader;                /* owned */
+    uint64_t reached; /* number of the last record that was read */
+    uint64_t moved; /* a segment in which a compaction has moved the records */
+} reading_t;
 
-    if (r == 0 && mark)
-        r = journal_reader_seek(reader, mark, fault);
-    if (r < 0)
-        return r;
-    while (!self->is_ended
-           && (r = journal_reader_next(reader, &record, fault)) > 0) {
-        add_record(self, place->process, &record);
-        if (place->last && record.seq >= place->last)
-            break;
+static void reading_clear(reading_t *self)
+{
+    journal_reader_destroy(&self->reader);
+}
+
+static int open_after(reading_t *self, uint64_t seq, fault_t *fault)
+{
+    journal_reader_destroy(&self->reader);
+    return journal_reader_new(self->place->folder, self->place->key, seq,
+                              &self->reader, fault);
+}
+
+/* Reads on to the record with the number `last`, or to the first one after it
+ * if that is gone. */
+static int read_to(reading_t *self, uint64_t last,
+                   process_transcript_t *transcript, fault_t *fault)
+{
+    journal_record_t record;
+    int r = 0;
+
+    while (!transcript->is_ended && self->reached < last
+           && (r = journal_reader_next(self->reader, &record, fault)) > 0) {
+        if (record.seq <= self->reached)
+            continue;
+        add_record(transcript, self->place->process, &record);
+        self->reached = record.seq;
     }
     return r < 0 ? r : 0;
+}
+
+/* Reads a span from its mark. If a compaction has moved that, the segment is
+ * read from its beginning, once for all spans in it. */
+static int read_span(reading_t *self, const process_transcript_span_t *span,
+                     process_transcript_t *transcript, fault_t *fault)
+{
+    int r;
+
+    if (span->mark.segment == self->moved)
+        return read_to(self, span->last, transcript, fault);
+    if (self->reached < span->mark.seq)
+        self->reached = span->mark.seq;
+    r = journal_reader_seek(self->reader, &span->mark, fault);
+    if (r == 0)
+        r = read_to(self, span->last, transcript, fault);
+    if (r == 0 && (transcript->is_ended || self->reached >= span->last))
+        return 0;
+    self->moved = span->mark.segment;
+    r = open_after(self, self->reached, fault);
+    return r < 0 ? r : read_to(self, span->last, transcript, fault);
+}
+
+/* Reads its spans, or the whole journal if they are not known. */
+static int read_records(const process_transcript_place_t *place,
+                        process_transcript_t *transcript, fault_t *fault)
+{
+    CLEANUP(reading_clear) reading_t self = {.place = place};
+    size_t count = place->span_count;
+    int r = open_after(&self, count ? place->spans[0].mark.seq : 0, fault);
+
+    if (r == 0 && count == 0)
+        r = read_to(&self, UINT64_MAX, transcript, fault);
+    for (size_t i = 0; r == 0 && !transcript->is_ended && i < count; i++)
+        r = read_span(&self, &place->spans[i], transcript, fault);
+    return r;
 }
 
 void process_transcript_write_missing(uint64_t number, uint64_t lowest,
@@ -137,15 +190,10 @@ int process_transcript_read(const process_transcript_place_t *place,
                             process_transcript_t *ret_transcript,
                             fault_t *fault)
 {
-    int r = -ENOENT;
+    int r;
 
     *ret_transcript = (process_transcript_t){0};
-    if (place->mark.segment)
-        r = read_from(place, &place->mark, ret_transcript, fault);
-    if (r < 0 || !ret_transcript->is_found) {
-        process_transcript_clear(ret_transcript);
-        r = read_from(place, NULL, ret_transcript, fault);
-    }
+    r = read_records(place, ret_transcript, fault);
     if (r == 0 && !ret_transcript->is_found)
         r = set_missing(ret_transcript, place->process, fault);
     if (r < 0)

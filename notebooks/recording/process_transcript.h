@@ -29,18 +29,25 @@ typedef struct {
 void process_transcript_clear(process_transcript_t *self);
 #define cleanup_process_transcript CLEANUP(process_transcript_clear)
 
+/* Records that follow each other in the journal, with some of a program among
+ * them. */
+typedef struct {
+    journal_mark_t mark; /* of the first one */
+    uint64_t last;       /* number of the last one */
+} process_transcript_span_t;
+
 /* Where its records are. */
 typedef struct {
-    const char *folder;  /* borrowed; the journal's */
-    const uint8_t *key;  /* borrowed; the journal's, LOG_KEY_SIZE bytes */
-    uint64_t process;    /* its number */
-    journal_mark_t mark; /* of its first record; segment 0: not known */
-    uint64_t last;       /* number of its last record; 0: not known */
+    const char *folder; /* borrowed; the journal's */
+    const uint8_t *key; /* borrowed; the journal's, LOG_KEY_SIZE bytes */
+    uint64_t process;   /* its number */
+    const process_transcript_span_t *spans; /* borrowed; in their order */
+    size_t span_count; /* of them; 0: not known, the whole journal is read */
 } process_transcript_place_t;
 
-/* Reads what it has written so far. Returns -ENOENT if it has no record, with
- * the programs that have some in the fault, and another failure if the journal
- * cannot be read. */
+/* Reads what it has written so far, from its spans alone. Returns -ENOENT if it
+ * has no record, with the programs that have some in the fault, and another
+ * failure if the journal cannot be read. */
 int process_transcript_read(const process_transcript_place_t *place,
                             process_transcript_t *ret_transcript,
                             fault_t *fault);

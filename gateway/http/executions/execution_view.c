@@ -201,8 +201,8 @@ static int read_process(const http_t *http, const executions_t *runs,
     int r = -ENOENT;
 
     if (known) {
-        place.mark = known->mark;
-        place.last = known->last;
+        place.spans = known->spans;
+        place.span_count = known->span_count;
     }
     if (executions_may_have_process(runs, number))
         r = process_transcript_read(&place, &transcript, &fault);

@@ -23,10 +23,23 @@ static void destroy_run(void **self_p)
     *self_p = NULL;
 }
 
+/* Forgets the first processes of the list. */
+static void drop_processes(executions_t *self, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        self->span_count -= self->processes[i].span_count;
+        free(self->processes[i].spans);
+    }
+    self->process_count -= count;
+    memmove(self->processes, self->processes + count,
+            self->process_count * sizeof *self->processes);
+}
+
 static void destroy_runs(void **self_p)
 {
     executions_t *self = *self_p;
 
+    drop_processes(self, self->process_count);
     zlistx_destroy(&self->open);
     zhashx_destroy(&self->table);
     free(self->cells);
@@ -88,13 +101,19 @@ const executions_cell_t *executions_cell(const executions_t *self,
     return NULL;
 }
 
-const executions_process_t *executions_process(const executions_t *self,
-                                               uint64_t number)
+static executions_process_t *find_process(const executions_t *self,
+                                          uint64_t number)
 {
     for (size_t i = self->process_count; i > 0; i--)
         if (self->processes[i - 1].number == number)
             return &self->processes[i - 1];
     return NULL;
+}
+
+const executions_process_t *executions_process(const executions_t *self,
+                                               uint64_t number)
+{
+    return find_process(self, number);
 }
 
 bool executions_may_have_process(const executions_t *self, uint64_t number)
@@ -194,21 +213,54 @@ static void note_cell(executions_t *self, const journal_reader_t *reader,
                             .mark = journal_reader_mark(reader)};
 }
 
-static void add_process(executions_t *self, const journal_reader_t *reader,
-                        const journal_record_t *record, uint64_t number)
+static executions_process_t *add_process(executions_t *self, uint64_t number)
 {
     if (!self->processes)
         self->processes =
             mem_new(EXECUTIONS_PROCESSES_MAX * sizeof *self->processes);
-    if (self->process_count == EXECUTIONS_PROCESSES_MAX) {
-        self->process_count /= 2;
-        memmove(self->processes, self->processes + self->process_count,
-                self->process_count * sizeof *self->processes);
-    }
-    self->processes[self->process_count++] =
-        (executions_process_t){.number = number,
-                               .mark = journal_reader_mark(reader),
-                               .last = record->seq};
+    if (self->process_count == EXECUTIONS_PROCESSES_MAX)
+        drop_processes(self, EXECUTIONS_PROCESSES_MAX / 2);
+    self->processes[self->process_count] =
+        (executions_process_t){.number = number};
+    return &self->processes[self->process_count++];
+}
+
+static uint64_t size_of(const journal_record_t *record)
+{
+    uint64_t size = record->origin.size + record->header.size
+                    + record->metadata.size + record->content.size;
+
+    for (size_t i = 0; i < record->buffer_count; i++)
+        size += record->buffers[i].size;
+    return size;
+}
+
+static void add_span(executions_t *self, executions_process_t *process,
+                     const journal_reader_t *reader)
+{
+    if ((process->span_count & (process->span_count - 1)) == 0)
+        process->spans =
+            mem_resize(process->spans,
+                       (process->span_count * 2 + 1) * sizeof *process->spans);
+    process->spans[process->span_count++] =
+        (process_transcript_span_t){.mark = journal_reader_mark(reader)};
+    self->span_count++;
+}
+
+/* Adds a record to the last span of its process, or to a new one if it is far
+ * from that. */
+static void note_span(executions_t *self, executions_process_t *process,
+                      const journal_reader_t *reader,
+                      const journal_record_t *record)
+{
+    uint64_t gap = self->passed - size_of(record) - process->passed;
+
+    if (process->span_count == 0
+        || (gap > EXECUTIONS_SPAN_GAP
+            && self->span_count < EXECUTIONS_SPANS_MAX))
+        add_span(self, process, reader);
+    process->spans[process->span_count - 1].last = record->seq;
+    process->passed = self->passed;
 }
 
 static void note_process(executions_t *self, const journal_reader_t *reader,
@@ -217,14 +269,12 @@ static void note_process(executions_t *self, const journal_reader_t *reader,
     json_auto_t *content = json_tree_of(record->content);
     uint64_t number =
         (uint64_t) json_integer_value(json_object_get(content, "process"));
+    executions_process_t *process = strcmp(record->type, "process") == 0
+                                        ? add_process(self, number)
+                                        : find_process(self, number);
 
-    if (strcmp(record->type, "process") == 0)
-        add_process(self, reader, record, number);
-    for (size_t i = self->process_count; i > 0; i--)
-        if (self->processes[i - 1].number == number) {
-            self->processes[i - 1].last = record->seq;
-            break;
-        }
+    if (process)
+        note_span(self, process, reader, record);
 }
 
 static void on_record(executions_t *self, const journal_reader_t *reader,
@@ -286,6 +336,7 @@ static int read_on(const http_t *http, executions_t *self, fault_t *fault)
         self->mark = journal_reader_mark(reader);
         if (record.seq <= self->read)
             continue;
+        self->passed += size_of(&record);
         on_record(self, reader, &record);
         self->read = record.seq;
     }

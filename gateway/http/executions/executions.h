@@ -1,13 +1,14 @@
 /* Cells that are run by REST. Their results are in the session's journal, so
- * they outlive the gateway. This is the index: which executions there are, and
- * how far each one is. An execution's id is the msg_id of its execute_request,
- * and a session runs a msg_id once. */
+ * they outlive the gateway. This is the index: which executions there are, how
+ * far each one is, and where the records of programs beside the kernel are. An
+ * execution's id is the msg_id of its execute_request, and a session runs a
+ * msg_id once. */
 #ifndef HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTIONS_H
 #define HEARTH_GATEWAY_HTTP_EXECUTIONS_EXECUTIONS_H
 
 #include "base/uuid.h"
 #include "gateway/http/core/http.h"
-#include "notebooks/journal/record.h"
+#include "notebooks/recording/process_transcript.h"
 
 #define EXECUTION_ID_SIZE     (UUID_SIZE + 1)
 #define EXECUTION_DIGEST_SIZE 16
@@ -49,10 +50,18 @@ typedef struct {
 
 /* A program beside the kernel. */
 typedef struct {
-    uint64_t number;     /* of the session's programs */
-    journal_mark_t mark; /* position of its first record */
-    uint64_t last;       /* number of its last record */
+    uint64_t number;                  /* of the session's programs */
+    process_transcript_span_t *spans; /* owned; of its records */
+    size_t span_count;                /* of them */
+    uint64_t passed; /* bytes of the journal up to its last record */
 } executions_process_t;
+
+/* Bytes of other records between two of a program, in one span: a reader reads
+ * ahead by this number. */
+#define EXECUTIONS_SPAN_GAP 65536
+/* Spans of all programs. Further records are added to a program's last one,
+ * however far they are. */
+#define EXECUTIONS_SPANS_MAX 65536
 
 #define EXECUTIONS_PROCESSES_MAX                                               \
     1024 /* the newest ones that are remembered                                \
@@ -71,6 +80,8 @@ typedef struct {
     size_t cell_count;               /* of them */
     executions_process_t *processes; /* owned; the newest last */
     size_t process_count;            /* of them */
+    size_t span_count;               /* that they have */
+    uint64_t passed;                 /* bytes of the records that were read */
 } executions_t;
 
 zhashx_t *executions_table_new(void);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,6 +130,37 @@ def test_input_comes_once_under_its_key(kernel: Kernel) -> None:
     name = f"process:{started['process']}"
     lines = kernel.web.get(f"/hearth/sessions/{kernel.id}/outputs/{name}")
     assert lines.body.decode() == f"{name} lines 1 to 1 of 1\nab"
+
+
+def bytes_read(pid: int) -> int:
+    """Return what the process has read of files and pipes so far."""
+    try:
+        text = Path(f"/proc/{pid}/io").read_text()
+    except OSError as error:
+        pytest.skip(f"what a process reads is not counted here: {error}")
+    return int(dict(line.split(": ") for line in text.splitlines())["rchar"])
+
+
+def test_a_view_reads_nothing_of_the_cells_between(kernel: Kernel) -> None:
+    """Else each one would stop the answers to all other clients."""
+    gateway = kernel.web.gateway
+    number = start(
+        kernel, "sh", "-c", "echo a; read x; echo b", wait=False, input=True
+    ).json["process"]
+    view = f"/hearth/sessions/{kernel.id}/outputs/process:{number}"
+    wait_for(lambda: kernel.web.get(view).status == 200, "its first output")
+    code = "for _ in range(80): print('x' * 99_999)"
+    done = gateway.run("exec", kernel.id, "-", stdin=code)
+    assert len(done.stdout) == 8_000_000
+    said = kernel.web.post(path(kernel, f"/{number}/input"), {"text": "\n"})
+    assert said.status == 204, said
+    ended(kernel, number)
+    shown = f"process:{number} lines 1 to 2 of 2\na\nb"
+    # The first one brings the index up to date.
+    assert kernel.web.get(view).body.decode() == shown
+    before = bytes_read(gateway.pid)
+    assert kernel.web.get(view).body.decode() == shown
+    assert bytes_read(gateway.pid) - before < 1_000_000
 
 
 def test_a_number_without_output_is_answered_with_those_that_have_some(

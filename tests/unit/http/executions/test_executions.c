@@ -102,7 +102,8 @@ static uint64_t last_of(const executions_t *self, uint64_t number)
 
     assert_non_null(process);
     assert_int_equal(process->number, number);
-    return process->last;
+    assert_true(process->span_count > 0);
+    return process->spans[process->span_count - 1].last;
 }
 
 /* Its output is read up to there, and no further. */
@@ -129,6 +130,95 @@ static void knows_the_last_record_of_a_process(void **state)
     assert_ptr_equal(executions_of(&http, "another", *state, &fault), found);
     assert_int_equal(last_of(found, 1), 6);
     assert_int_equal(last_of(found, 2), 5);
+}
+
+/* Appends output of a cell: the text in the content, and what is around it. */
+static void note_text(journal_t *journal, size_t size)
+{
+    cleanup_free char *text =
+        mem_format("{\"text\":\"%0*d\"}", (int) size - 11, 0);
+
+    journals_append(journal, JOURNAL_EVENT, 1, "stream", text);
+}
+
+/* Records of a process are read as one span as long as no more than the gap is
+ * between two. */
+static void has_a_span_for_each_place_of_a_process(void **state)
+{
+    const size_t around = strlen("{\"msg_id\":\"x\"}");
+    cleanup_journal journal_t *journal = journals_open(*state, 0, 4096);
+    const executions_t *found;
+    const executions_process_t *one;
+    fault_t fault;
+
+    memcpy(http.journal_key, journals_key, sizeof http.journal_key);
+    note(journal, "process", "{\"process\":1}");
+    note_text(journal, EXECUTIONS_SPAN_GAP - around);
+    note(journal, "process_output", "{\"process\":1}");
+    note_text(journal, EXECUTIONS_SPAN_GAP - around + 1);
+    note(journal, "process_output", "{\"process\":1}");
+    note(journal, "process", "{\"process\":2}");
+    found = executions_of(&http, "another", *state, &fault);
+    assert_non_null(found);
+    one = executions_process(found, 1);
+    assert_int_equal(one->span_count, 2);
+    assert_int_equal(one->spans[0].mark.seq, 0);
+    assert_int_equal(one->spans[0].last, 3);
+    assert_int_equal(one->spans[1].mark.seq, 4);
+    assert_int_equal(one->spans[1].last, 5);
+    assert_int_equal(executions_process(found, 2)->span_count, 1);
+    assert_int_equal(found->span_count, 3);
+}
+
+static void has_a_bound_of_spans(void **state)
+{
+    cleanup_journal journal_t *journal = journals_open(*state, 0, 0);
+    const executions_process_t *process;
+    executions_t *found;
+    fault_t fault;
+
+    memcpy(http.journal_key, journals_key, sizeof http.journal_key);
+    note(journal, "process", "{\"process\":1}");
+    found = executions_of(&http, "another", *state, &fault);
+    assert_non_null(found);
+    process = executions_process(found, 1);
+    for (size_t count = EXECUTIONS_SPANS_MAX - 1; count <= EXECUTIONS_SPANS_MAX;
+         count++) {
+        found->span_count = count;
+        note_text(journal, 2 * EXECUTIONS_SPAN_GAP);
+        note(journal, "process_output", "{\"process\":1}");
+        assert_ptr_equal(executions_of(&http, "another", *state, &fault),
+                         found);
+        assert_int_equal(process->span_count, 2);
+        assert_int_equal(found->span_count, EXECUTIONS_SPANS_MAX);
+    }
+    assert_int_equal(last_of(found, 1), 5);
+    /* Each process has one all the same. */
+    note(journal, "process", "{\"process\":2}");
+    executions_of(&http, "another", *state, &fault);
+    assert_int_equal(last_of(found, 2), 6);
+}
+
+static void forgets_the_spans_of_forgotten_processes(void **state)
+{
+    cleanup_journal journal_t *journal = journals_open(*state, 0, 0);
+    const executions_t *found;
+    fault_t fault;
+
+    memcpy(http.journal_key, journals_key, sizeof http.journal_key);
+    for (int i = 0; i <= EXECUTIONS_PROCESSES_MAX; i++) {
+        cleanup_free char *content = mem_format("{\"process\":%d}", i + 1);
+        note(journal, "process", content);
+    }
+    found = executions_of(&http, "another", *state, &fault);
+    assert_non_null(found);
+    assert_int_equal(found->process_count, EXECUTIONS_PROCESSES_MAX / 2 + 1);
+    assert_int_equal(found->span_count, found->process_count);
+    assert_null(executions_process(found, EXECUTIONS_PROCESSES_MAX / 2));
+    assert_int_equal(last_of(found, EXECUTIONS_PROCESSES_MAX / 2 + 1),
+                     EXECUTIONS_PROCESSES_MAX / 2 + 1);
+    assert_int_equal(last_of(found, EXECUTIONS_PROCESSES_MAX + 1),
+                     EXECUTIONS_PROCESSES_MAX + 1);
 }
 
 static void distinguishes_different_code(void **state)
@@ -185,15 +275,19 @@ static void drops_an_unused_index(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, prepare, clean_up)
+#define TEST_OF_JOURNAL(name)                                                  \
+    cmocka_unit_test_setup_teardown(name, prepare_with_journal,                \
+                                    clean_up_with_journal)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(finds_added_executions),
         TEST(knows_which_processes_there_are),
-        cmocka_unit_test_setup_teardown(knows_the_last_record_of_a_process,
-                                        prepare_with_journal,
-                                        clean_up_with_journal),
+        TEST_OF_JOURNAL(knows_the_last_record_of_a_process),
+        TEST_OF_JOURNAL(has_a_span_for_each_place_of_a_process),
+        TEST_OF_JOURNAL(has_a_bound_of_spans),
+        TEST_OF_JOURNAL(forgets_the_spans_of_forgotten_processes),
         TEST(distinguishes_different_code),
         TEST(keeps_a_refusal),
         TEST(recognises_only_refusals_as_refusals),

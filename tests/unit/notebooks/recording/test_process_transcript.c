@@ -3,6 +3,7 @@
 #include "notebooks/recording/process_transcript.h"
 
 #include "notebooks/journal/reader.h"
+#include "tests/lib/journals.h"
 #include "tests/lib/recorded.h"
 
 #include <errno.h>
@@ -162,29 +163,43 @@ static void others_are_named_by_the_first_and_last(void **state)
                         "process:5");
 }
 
+/* Notes the span from the record with the number `first` to the one with
+ * `last`. */
+static process_transcript_span_t span_of(const char *folder, const uint8_t *key,
+                                         uint64_t first, uint64_t last)
+{
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    journal_record_t record = {0};
+    fault_t fault;
+
+    assert_int_equal(journal_reader_new(folder, key, 0, &reader, &fault), 0);
+    while (record.seq < first)
+        assert_int_equal(journal_reader_next(reader, &record, &fault), 1);
+    return (process_transcript_span_t){journal_reader_mark(reader), last};
+}
+
 static void is_read_from_a_mark(void **state)
 {
     const char *folder = *state;
     cleanup_journal journal_t *journal = recordings_open(folder);
-    cleanup_journal_reader journal_reader_t *reader = NULL;
     cleanup_process_transcript process_transcript_t all = {0}, moved = {0};
-    process_transcript_place_t place = {.folder = folder, .process = 1};
-    journal_record_t record;
+    process_transcript_span_t span;
+    process_transcript_place_t place = {
+        .folder = folder, .process = 1, .spans = &span, .span_count = 1};
     fault_t fault;
 
     start(journal, 7);
     start(journal, 1);
     print(journal, 1, 0, "a");
-    assert_int_equal(journal_reader_new(folder, NULL, 0, &reader, &fault), 0);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(journal_reader_next(reader, &record, &fault), 1);
-    place.mark = journal_reader_mark(reader);
+    span = span_of(folder, NULL, 2, 3);
     assert_int_equal(process_transcript_read(&place, &all, &fault), 0);
     assert_text(&all, "a");
+    assert_int_equal(all.highest, 1);
     /* A mark that a compaction has moved. */
-    place.mark.at += 8;
+    span.mark.at += 8;
     assert_int_equal(process_transcript_read(&place, &moved, &fault), 0);
     assert_text(&moved, "a");
+    assert_int_equal(moved.highest, 1);
 }
 
 /* Output of other programs and cells after it is not looked at. */
@@ -192,21 +207,109 @@ static void is_read_to_its_last_record(void **state)
 {
     const char *folder = *state;
     cleanup_journal journal_t *journal = recordings_open(folder);
-    cleanup_journal_reader journal_reader_t *reader = NULL;
     cleanup_process_transcript process_transcript_t part = {0};
-    process_transcript_place_t place = {.folder = folder, .process = 1};
-    journal_record_t record;
+    process_transcript_span_t span;
+    process_transcript_place_t place = {
+        .folder = folder, .process = 1, .spans = &span, .span_count = 1};
     fault_t fault;
 
     start(journal, 1);
     print(journal, 1, 0, "a");
     print(journal, 1, 1, "b");
-    assert_int_equal(journal_reader_new(folder, NULL, 0, &reader, &fault), 0);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(journal_reader_next(reader, &record, &fault), 1);
-    place.last = record.seq;
+    span = span_of(folder, NULL, 1, 2);
     assert_int_equal(process_transcript_read(&place, &part, &fault), 0);
     assert_text(&part, "a");
+}
+
+/* The transcript names the programs whose records were read. */
+static void what_is_between_its_spans_is_not_read(void **state)
+{
+    const char *folder = *state;
+    cleanup_journal journal_t *journal = recordings_open(folder);
+    cleanup_process_transcript process_transcript_t part = {0}, all = {0};
+    process_transcript_span_t spans[2];
+    process_transcript_place_t place = {
+        .folder = folder, .process = 1, .spans = spans, .span_count = 2};
+    fault_t fault;
+
+    start(journal, 1);
+    print(journal, 1, 0, "a");
+    start(journal, 7);
+    print(journal, 1, 1, "b");
+    end(journal, 1, 2, 0);
+    spans[0] = span_of(folder, NULL, 1, 2);
+    spans[1] = span_of(folder, NULL, 4, 5);
+    assert_int_equal(process_transcript_read(&place, &part, &fault), 0);
+    assert_text(&part, "ab");
+    assert_true(part.is_ended);
+    assert_int_equal(part.highest, 1);
+    assert_int_equal(read_it(folder, 1, &all, &fault), 0);
+    assert_text(&all, "ab");
+    assert_int_equal(all.highest, 7);
+}
+
+/* Appends output of a cell that takes the place of some segments. */
+static void fill(journal_t *journal, int count)
+{
+    cleanup_free char *text = mem_format("{\"text\":\"%01000d\"}", 0);
+
+    for (int i = 0; i < count; i++)
+        journals_append(journal, JOURNAL_EVENT, 1, "stream", text);
+}
+
+/* Appends a byte of output, and notes its span. */
+static process_transcript_span_t note_output(journal_t *journal,
+                                             const char *folder, int offset)
+{
+    cleanup_free char *content =
+        mem_format("{\"process\":1,\"offset\":%d,\"size\":1,\"text\":\"%c\"}",
+                   offset, 'a' + offset);
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    journal_record_t record = {0};
+
+    journals_append(journal, JOURNAL_STATE, 0, "process_output", content);
+    reader = journals_read(folder, 0);
+    while (journals_next(reader, &record) == 1)
+        ;
+    return span_of(folder, journals_key, record.seq, record.seq);
+}
+
+/* Each segment has 4 KiB. The second span and the third one are in the same. */
+static void is_read_after_a_compaction(void **state)
+{
+    const char *folder = *state;
+    cleanup_journal journal_t *journal = journals_open(folder, 65536, 0);
+    cleanup_process_transcript process_transcript_t all = {0}, rest = {0};
+    process_transcript_span_t spans[4];
+    process_transcript_place_t place = {.folder = folder,
+                                        .key = journals_key,
+                                        .process = 1,
+                                        .spans = spans,
+                                        .span_count = 3};
+    uint64_t moved;
+    fault_t fault;
+
+    fill(journal, 8);
+    spans[0] = note_output(journal, folder, 0);
+    fill(journal, 8);
+    journals_append(journal, JOURNAL_STATE, 0, "process", "{\"process\":8}");
+    spans[1] = note_output(journal, folder, 1);
+    journals_append(journal, JOURNAL_EVENT, 1, "stream", "{}");
+    spans[2] = note_output(journal, folder, 2);
+    moved = spans[2].last;
+    assert_int_equal(spans[1].mark.segment, spans[2].mark.segment);
+    fill(journal, 100);
+    assert_int_not_equal(span_of(folder, journals_key, moved, 0).mark.at,
+                         spans[2].mark.at);
+    assert_int_equal(process_transcript_read(&place, &all, &fault), 0);
+    assert_text(&all, "abc");
+    assert_int_equal(all.highest, 1);
+    /* In the end the journal has none of the first ones. */
+    fill(journal, 1200);
+    spans[3] = note_output(journal, folder, 3);
+    place.span_count = 4;
+    assert_int_equal(process_transcript_read(&place, &rest, &fault), 0);
+    assert_text(&rest, "… 3 bytes are no longer in the journal …\nd");
 }
 
 #define TEST(name)                                                             \
@@ -223,6 +326,8 @@ int main(void)
         TEST(others_are_named_by_the_first_and_last),
         TEST(is_read_from_a_mark),
         TEST(is_read_to_its_last_record),
+        TEST(what_is_between_its_spans_is_not_read),
+        TEST(is_read_after_a_compaction),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
