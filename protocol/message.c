@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define ITEM_COST      64 /* bytes, about: one of a list, besides its bytes */
-#define NAMES_REQUIRED 2 /* of a header: the first ones that read_names has */
+#define NAMES_REQUIRED 2  /* of a header: the first ones of read_names */
 
 /* Copies of frames. */
 typedef struct {
