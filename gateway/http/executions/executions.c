@@ -26,6 +26,8 @@ static void destroy_run(void **self_p)
 /* Forgets the first processes of the list. */
 static void drop_processes(executions_t *self, size_t count)
 {
+    if (count == 0)
+        return; /* there may be no list yet */
     for (size_t i = 0; i < count; i++) {
         self->span_count -= self->processes[i].span_count;
         free(self->processes[i].spans);
