@@ -5,6 +5,7 @@
 _hearth()
 {
     local rest=${COMP_LINE#*"${COMP_WORDS[0]}"} word='' before='' line i
+    local quotes="[\"'\\\\]" # they are not of the names that they quote
     local -a words=() found=()
 
     # bash takes process:3 for three words, and replaces the last of them.
@@ -32,7 +33,8 @@ _hearth()
         esac
         [[ $line == :* ]] && compopt -o filenames 2>/dev/null
         COMPREPLY+=("${found[@]#"$before"}")
-    done < <("${COMP_WORDS[0]}" complete -- "${words[@]}" "$word" 2>/dev/null)
+    done < <("${COMP_WORDS[0]}" complete -- \
+        "${words[@]//$quotes/}" "${word//$quotes/}" 2>/dev/null)
 }
 
 complete -F _hearth hearth

@@ -42,9 +42,10 @@ def candidates(gateway: Gateway, *words: str) -> list[str]:
 
 def in_bash(gateway: Gateway, *words: str, folder: Path = ROOT) -> list[str]:
     """Return the completions of `hearth WORDS` at the end of the line."""
-    # bash takes colons for words of their own.
+    # bash takes colons for words of their own, but where they are quoted.
     line = " ".join((str(HEARTH), *words))
-    pieces = [p for w in words for p in re.findall(r":+|[^:]+", w) or [""]]
+    piece = r""":+|(?:["'].*|\\.|[^:])+"""
+    pieces = [p for w in words for p in re.findall(piece, w) or [""]]
     code = """
         . "$1"; COMP_LINE="$2"; shift 2
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
@@ -202,6 +203,17 @@ def test_programs_that_run(session: Session) -> None:
         "process:2",
         "process:1",
     ]
+
+
+def test_a_name_that_is_quoted(gateway: Gateway) -> None:
+    session = gateway.create("--name", "its: * job")
+    run = ("run", "--detach", session.id, "--", "sleep", "600")
+    assert gateway.run(*run).returncode == 0
+    for name in ('"its: * job"', "'its: * job'", r"its:\ \*\ job"):
+        assert in_bash(gateway, "kill", name, "") == ["1"], name
+        assert in_bash(gateway, "kill", name, '"p') == ["process:1"], name
+        assert in_bash(gateway, "output", name, "process:") == ["1"], name
+    session.delete()
 
 
 @pytest.mark.parametrize("command", ["output", "kill"])
