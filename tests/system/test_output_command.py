@@ -158,6 +158,7 @@ def test_what_is_wrong(session: Session) -> None:
     session.exec("print(1)")
     for words, status, sentence in (
         (("out",), 2, "out is not a reference; one looks like out:7.2"),
+        (("\x1b[31mred\n",), 2, "?[31mred? is not a reference"),
         (("out:9.1",), 1, "the session has no cell 9"),
         (("out:1.2",), 1, "there is no out:1.2: cell 1 has 1 outputs"),
         (("out:1.1", "--grep", "("), 2, "grep is not a regular expression"),

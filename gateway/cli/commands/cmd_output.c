@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/program_word.h"
+#include "gateway/cli/core/terminal.h"
 #include "gateway/cli/recordings/recordings.h"
 #include "notebooks/modelview/modelview.h"
 #include "notebooks/recording/cell_outcome.h"
@@ -16,6 +17,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define REF_MAX 40 /* columns of a reference that is wrong */
 
 /* An output, by its reference. */
 typedef struct {
@@ -52,7 +55,7 @@ static gateway_exit_t read_ref(const arguments_t *arguments,
     } else if (modelview_read_ref(text, &self->cell, &self->output)) {
         self->ref = mem_format("out:%lld.%zu", self->cell, self->output);
     } else {
-        usage_error(arguments, MODELVIEW_NO_REF, text);
+        usage_error(arguments, MODELVIEW_NO_REF, terminal_cell(text, REF_MAX));
         status = GATEWAY_EXIT_USAGE;
     }
     return status;
