@@ -6,11 +6,11 @@
 
 #include <jansson.h>
 
-/* Each returns an array of texts, owned by the caller, of words that may begin
- * with `typed`; of very many only the newest. Failures are printed. */
+/* Each returns an array of texts, owned by the caller. Failures are printed. */
 
-/* Returns references of outputs, as `hearth output` takes them: "out:7.2",
- * "process:3". They come from the session's journal, without a gateway. */
+/* Returns references of outputs that may begin with `typed`, as `hearth output`
+ * takes them: "out:7.2", "process:3"; of very many only the newest. They come
+ * from the session's journal, without a gateway. */
 json_t *session_words_outputs(const char *session, const char *typed);
 /* Returns programs that run, as `hearth kill` takes them: "3", or "process:3"
  * if that is begun. */
