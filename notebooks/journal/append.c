@@ -298,13 +298,19 @@ static int write_group(journal_t *self, journal_record_t *records, size_t count,
 int journal_append_all(journal_t *self, journal_record_t *records, size_t count,
                        size_t *ret_written, fault_t *fault)
 {
+    size_t most = count; /* records that are written together */
     size_t written;
 
     for (*ret_written = 0; *ret_written < count; *ret_written += written) {
-        int r = write_group(self, records + *ret_written, count - *ret_written,
-                            &written, fault);
-        if (r < 0)
+        size_t left = count - *ret_written;
+        int r = write_group(self, records + *ret_written,
+                            left < most ? left : most, &written, fault);
+        if (r < 0 && most == 1)
             return r;
+        if (r < 0) {
+            most = 1; /* the disk may have room for some of them */
+            written = 0;
+        }
     }
     return 0;
 }

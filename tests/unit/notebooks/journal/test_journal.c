@@ -347,6 +347,40 @@ static void what_was_written_is_told(void **state)
     assert_int_equal(journals_count(*state, 0), 6);
 }
 
+/* A disk has room for two of four records. */
+static void what_there_is_room_for_is_written(void **state)
+{
+    struct rlimit old, small;
+    cleanup_journal journal_t *journal = journals_open(*state, 0, 0);
+    cleanup_free char *content = mem_new(9000);
+    journal_record_t records[4], got;
+    size_t written;
+    fault_t fault = {0};
+
+    memset(content, 'x', 9000);
+    for (size_t i = 0; i < 4; i++)
+        records[i] = event_of(content, 9000);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = 20000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(journal_append_all(journal, records, 4, &written, &fault),
+                     -EFBIG);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(written, 2);
+    assert_int_equal(journal_last_seq(journal), 2);
+    assert_int_equal(journals_count(*state, 0), 2);
+    assert_int_equal(
+        journal_append_all(journal, records + 2, 2, &written, &fault), 0);
+    assert_int_equal(written, 2);
+
+    cleanup_journal_reader journal_reader_t *reader = journals_read(*state, 0);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(journals_next(reader, &got), 1);
+    assert_int_equal(journals_next(reader, &got), 0);
+}
+
 static void a_blob_that_does_not_fit_adds_nothing(void **state)
 {
     struct rlimit old;
@@ -416,6 +450,7 @@ int main(void)
         with_folder(records_are_appended_in_their_order),
         with_folder(a_segment_ends_between_records),
         with_folder(what_was_written_is_told),
+        with_folder(what_there_is_room_for_is_written),
         with_folder(a_blob_that_does_not_fit_adds_nothing),
         with_folder(an_unwritable_folder_is_a_fault),
         with_folder(a_record_too_big_is_refused),
