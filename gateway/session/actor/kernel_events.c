@@ -363,6 +363,7 @@ void kernel_events_read(session_t *self)
         fault_t ignored;
 
         (void) kernel_output_flush(self, &ignored);
+        kernel_output_forget(self); /* the next kernel counts from 1 again */
         stop_begin(self, END_REASON_PROTOCOL, "%s", fault.text);
         return;
     }

@@ -2,6 +2,7 @@
 #include "gateway/session/actor/kernel_events.h"
 
 #include "gateway/session/actor/dispatch.h"
+#include "gateway/session/actor/kernel_output.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 
@@ -62,6 +63,22 @@ static void messages_are_published_as_they_came(void **state)
     DID("iopub display_data; iopub display_data; "
         "audit protocol protocol by kernel; kill");
     assert_int_equal(self->cause.reason, END_REASON_PROTOCOL);
+}
+
+/* The journal takes none of them. */
+static void nothing_waits_after_an_invalid_event(void **state)
+{
+    static const char display[] = "{\"data\":{},\"metadata\":{}}";
+    session_t *self = *state;
+
+    fake_session_run(self);
+    says(self, FRAME_DISPLAY, display);
+    says(self, FRAME_STREAM, stdout_text);
+    says(self, FRAME_DISPLAY, "no JSON");
+    fake_outside.is_journal_lost = true;
+    kernel_events_read(self);
+    DID("audit protocol protocol by kernel; kill");
+    assert_int_equal(kernel_output_next_seq(self), 1);
 }
 
 static void output_past_the_limit_is_dropped(void **state)
@@ -163,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(pieces_of_a_stream_become_one_message),
         TEST(messages_are_published_as_they_came),
+        TEST(nothing_waits_after_an_invalid_event),
         TEST(output_past_the_limit_is_dropped),
         TEST(output_up_to_the_limit_is_passed_on),
         TEST(pieces_that_join_are_one_message_of_the_limit),
