@@ -196,22 +196,31 @@ journal_mark_t journal_reader_mark(const journal_reader_t *self)
     return self->cursor.mark;
 }
 
-int journal_reader_seek(journal_reader_t *self, const journal_mark_t *mark,
-                        fault_t *fault)
+int journal_reader_enter(journal_reader_t *self, uint64_t segment,
+                         uint64_t since, fault_t *fault)
 {
     cleanup_fd int fd = -1;
     segment_header_t header = {0};
 
-    int result = open_segment(self, mark->segment, &fd, &header, fault);
+    int result = open_segment(self, segment, &fd, &header, fault);
     if (result < 0)
         return result;
     if (result == 0)
         return fault_set(fault, ENOENT, "%s: segment %llu is missing",
-                         self->folder, (unsigned long long) mark->segment);
+                         self->folder, (unsigned long long) segment);
     segment_cursor_enter(&self->cursor, &fd, &header);
-    segment_cursor_seek(&self->cursor, mark);
-    self->last_seq = mark->seq;
+    self->last_seq = since;
     return 0;
+}
+
+int journal_reader_seek(journal_reader_t *self, const journal_mark_t *mark,
+                        fault_t *fault)
+{
+    int result = journal_reader_enter(self, mark->segment, mark->seq, fault);
+
+    if (result == 0)
+        segment_cursor_seek(&self->cursor, mark);
+    return result;
 }
 
 /* Returns the size of a segment's file; 0 if it is not there. */

@@ -27,6 +27,9 @@ journal_mark_t journal_reader_mark(const journal_reader_t *self);
  * has moved it. */
 int journal_reader_seek(journal_reader_t *self, const journal_mark_t *mark,
                         fault_t *fault);
+/* Goes to the beginning of a segment, to read the records after `since`. */
+int journal_reader_enter(journal_reader_t *self, uint64_t segment,
+                         uint64_t since, fault_t *fault);
 
 /* Returns the end of what was read so far. */
 journal_head_t journal_reader_head(const journal_reader_t *self);

@@ -96,13 +96,6 @@ static void reading_clear(reading_t *self)
     journal_reader_destroy(&self->reader);
 }
 
-static int open_after(reading_t *self, uint64_t seq, fault_t *fault)
-{
-    journal_reader_destroy(&self->reader);
-    return journal_reader_new(self->place->folder, self->place->key, seq,
-                              &self->reader, fault);
-}
-
 /* Reads on to the record with the number `last`, or to the first one after it
  * if that is gone. */
 static int read_to(reading_t *self, uint64_t last,
@@ -138,7 +131,7 @@ static int read_span(reading_t *self, const process_transcript_span_t *span,
     if (r == 0 && (transcript->is_ended || self->reached >= span->last))
         return 0;
     self->moved = span->mark.segment;
-    r = open_after(self, self->reached, fault);
+    r = journal_reader_enter(self->reader, self->moved, self->reached, fault);
     return r < 0 ? r : read_to(self, span->last, transcript, fault);
 }
 
@@ -148,7 +141,9 @@ static int read_records(const process_transcript_place_t *place,
 {
     CLEANUP(reading_clear) reading_t self = {.place = place};
     size_t count = place->span_count;
-    int r = open_after(&self, count ? place->spans[0].mark.seq : 0, fault);
+    int r = journal_reader_new(place->folder, place->key,
+                               count ? place->spans[0].mark.seq : 0,
+                               &self.reader, fault);
 
     if (r == 0 && count == 0)
         r = read_to(&self, UINT64_MAX, transcript, fault);
