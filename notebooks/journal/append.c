@@ -1,6 +1,6 @@
-/* Appends a record to the end of a journal.
+/* Appends records to the end of a journal.
  *
- * Each record is written by one call at a known offset. A part that a failed
+ * One call writes a record, or several small ones, at a known offset. A part that a failed
  * call has left is cut off before anything else is written. So a reader never
  * meets half a record with another one after it. */
 #include "notebooks/journal/append.h"

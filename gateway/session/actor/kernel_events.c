@@ -14,6 +14,7 @@
 #include "gateway/session/core/stop.h"
 #include "gateway/session/kernel/interrupt.h"
 #include "gateway/session/kernel/kernel_permissions.h"
+#include "gateway/session/kernel/output_batch.h"
 #include "gateway/session/kernel/publisher.h"
 #include "gateway/session/lifecycle/timers.h"
 #include "gateway/session/limits/output_limit.h"
@@ -193,27 +194,15 @@ static const struct {
     [FRAME_LOOKED] = {.handle = imported_on_looked},
 };
 
-static size_t row_of(const frame_t *frame)
-{
-    return frame->type < sizeof rows / sizeof *rows ? frame->type : 0;
-}
-
-static bool is_message(const frame_t *frame)
-{
-    size_t row = row_of(frame);
-
-    return !rows[row].handle && !rows[row].note;
-}
-
 static int follow(session_t *self, const frame_t *frame,
                   const kernel_permissions_content_t *content, fault_t *fault)
 {
-    size_t type = row_of(frame);
+    size_t type = frame->type < sizeof rows / sizeof *rows ? frame->type : 0;
     int r;
 
     if (rows[type].handle)
         return rows[type].handle(self, frame, content, fault);
-    if (is_message(frame))
+    if (!rows[type].note)
         return kernel_output_publish(self, frame, content, fault);
     r = publisher_note(self->publisher, rows[type].note, frame->seq, "{}",
                        fault);
@@ -236,7 +225,7 @@ static int on_event(session_t *self, const frame_t *frame, fault_t *fault)
         return kernel_output_drop(self, frame, fault);
     if (frame->type == FRAME_STREAM)
         return kernel_output_stream(self, frame, &content.stream, fault);
-    if (is_output && is_message(frame) && kernel_output_may_wait(frame))
+    if (is_output && output_batch_permits(frame))
         return kernel_output_add(self, frame, fault);
     r = kernel_output_flush(self, fault);
     if (r < 0)

@@ -211,11 +211,6 @@ static void write_limit_error(const session_t *self, jspan_t content,
     jspan_write_end(out);
 }
 
-bool kernel_output_may_wait(const frame_t *frame)
-{
-    return output_batch_permits(frame);
-}
-
 int kernel_output_add(session_t *self, const frame_t *frame, fault_t *fault)
 {
     bool is_next = !stream_merge_is_open(self->outputs.merge)

@@ -21,9 +21,8 @@ int kernel_output_drop(session_t *self, const frame_t *frame, fault_t *fault);
 int kernel_output_stream(session_t *self, const frame_t *frame,
                          const kernel_permissions_stream_t *stream,
                          fault_t *fault);
-/* Returns true if an output that is a message may wait for more of them. */
-bool kernel_output_may_wait(const frame_t *frame);
-/* Has such a frame wait: it and those that follow are journaled together. */
+/* Has an output wait that may (output_batch.h): it and those that follow are
+ * journaled together. */
 int kernel_output_add(session_t *self, const frame_t *frame, fault_t *fault);
 /* Publishes what waits, and journals how much was dropped so far. */
 int kernel_output_flush(session_t *self, fault_t *fault);

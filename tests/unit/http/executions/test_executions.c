@@ -8,7 +8,6 @@
 #include <sodium.h>
 
 #include <string.h>
-#include <time.h>
 
 #define SESSION "8d2f9f3e-5b1c-4b0e-9a43-0e1f3c5d7a90"
 #define RUN     "11111111-2222-4333-8444-555555555555"
@@ -222,50 +221,6 @@ static void forgets_the_spans_of_forgotten_processes(void **state)
                      EXECUTIONS_PROCESSES_MAX + 1);
 }
 
-/* Returns the microseconds of the processor for reading it. */
-static int64_t measure(const process_transcript_place_t *place)
-{
-    cleanup_process_transcript process_transcript_t transcript = {0};
-    clock_t begin = clock();
-    fault_t fault;
-
-    assert_int_equal(process_transcript_read(place, &transcript, &fault), 0);
-    assert_int_equal(transcript.kept, 400);
-    return ((int64_t) clock() - begin) * 1000000 / CLOCKS_PER_SEC;
-}
-
-/* Almost each span is in a segment of its own that was compacted. */
-static void a_moved_span_is_read_without_a_search(void **state)
-{
-    cleanup_journal journal_t *journal = journals_open(*state, 1 << 20, 0);
-    process_transcript_place_t place = {
-        .folder = *state, .key = journals_key, .process = 1};
-    const executions_process_t *process;
-    int64_t whole;
-    fault_t fault;
-
-    memcpy(http.journal_key, journals_key, sizeof http.journal_key);
-    note(journal, "process", "{\"process\":1}");
-    for (int i = 0; i < 400; i++) {
-        cleanup_free char *content =
-            mem_format("{\"process\":1,\"offset\":%d,\"size\":1}", i);
-
-        note(journal, "process_output", content);
-        note_text(journal, 40000);
-        note_text(journal, 40000);
-        if (i % 4 == 0)
-            executions_of(&http, "another", *state, &fault);
-    }
-    process =
-        executions_process(executions_of(&http, "another", *state, &fault), 1);
-    assert_non_null(process);
-    assert_true(process->span_count > 300);
-    whole = measure(&place);
-    place.spans = process->spans;
-    place.span_count = process->span_count;
-    assert_true(measure(&place) < 10 * whole);
-}
-
 static void distinguishes_different_code(void **state)
 {
     uint8_t one[EXECUTION_DIGEST_SIZE], same[EXECUTION_DIGEST_SIZE],
@@ -333,7 +288,6 @@ int main(void)
         TEST_OF_JOURNAL(has_a_span_for_each_place_of_a_process),
         TEST_OF_JOURNAL(has_a_bound_of_spans),
         TEST_OF_JOURNAL(forgets_the_spans_of_forgotten_processes),
-        TEST_OF_JOURNAL(a_moved_span_is_read_without_a_search),
         TEST(distinguishes_different_code),
         TEST(keeps_a_refusal),
         TEST(recognises_only_refusals_as_refusals),

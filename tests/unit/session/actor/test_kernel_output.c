@@ -308,7 +308,7 @@ static int show(session_t *self, uint64_t seq, const char *content)
     frame_t frame = frame_of(self, FRAME_DISPLAY, seq, content);
     fault_t fault;
 
-    assert_true(kernel_output_may_wait(&frame));
+    assert_true(output_batch_permits(&frame));
     return kernel_output_add(self, &frame, &fault);
 }
 
