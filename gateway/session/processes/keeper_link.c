@@ -149,14 +149,25 @@ void keeper_link_hold(keeper_link_t *self, bool is_held)
     watch(self);
 }
 
+/* Reads like recv(2). A peer that closes without having read what it was sent
+ * breaks the connection, and what it has sent before can still be read. */
+static ssize_t receive(keeper_link_t *self)
+{
+    ssize_t size =
+        recv(self->fd, self->bytes, sizeof self->bytes, MSG_DONTWAIT);
+
+    if (size < 0 && errno == ECONNRESET)
+        size = recv(self->fd, self->bytes, sizeof self->bytes, MSG_DONTWAIT);
+    return size;
+}
+
 /* Reads a message. *ret_is_there is false if the owner has destroyed the link.
  * Returns false if nothing more is to be read now. */
 static bool read_one(keeper_link_t *self, bool *ret_is_there)
 {
     keeper_message_t message;
     fault_t fault = {0, ""};
-    ssize_t size =
-        recv(self->fd, self->bytes, sizeof self->bytes, MSG_DONTWAIT);
+    ssize_t size = receive(self);
 
     *ret_is_there = true;
     if (size < 0 && (errno == EAGAIN || errno == EINTR))

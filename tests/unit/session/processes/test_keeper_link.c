@@ -22,6 +22,8 @@ static struct {
     int room;        /* sends that succeed before */
     int connect;     /* errno of the connection; 0 */
     int broken;      /* errno of a read, instead of EAGAIN */
+    bool is_reset;   /* the next read fails once, with ECONNRESET */
+    int stale;       /* errno that stays of it */
     int reads;       /* of the socket */
     int messages;    /* that come */
     bool is_closed;  /* after them the keeper closes its end */
@@ -75,8 +77,13 @@ ssize_t __wrap_recv(int fd, void *bytes, size_t size, int flags)
     assert_int_equal(fd, FAKE_FD);
     assert_int_equal(flags, MSG_DONTWAIT);
     fake.reads++;
+    if (fake.is_reset) {
+        fake.is_reset = false;
+        errno = fake.stale = ECONNRESET;
+        return -1;
+    }
     if (!fake.messages && fake.is_closed) {
-        errno = EAGAIN; /* of an earlier call */
+        errno = fake.stale ? fake.stale : EAGAIN; /* of an earlier call */
         return 0;
     }
     if (!fake.messages) {
@@ -365,6 +372,18 @@ static void a_broken_connection_is_an_end(void **state)
     DID("closed: its keeper has ended");
 }
 
+static void what_was_sent_before_a_reset_is_read(void **state)
+{
+    (void) state;
+    fake.is_reset = true;
+    fake.messages = 1;
+    fake.is_closed = true;
+    poll_for(ZMQ_POLLIN | ZMQ_POLLERR);
+    assert_int_equal(fake.taken, 1);
+    assert_int_equal(fake.reads, 3);
+    DID("closed: its keeper has ended");
+}
+
 static void what_is_no_message_ends_it(void **state)
 {
     (void) state;
@@ -395,6 +414,7 @@ int main(void)
         TEST(the_owner_may_end_it_at_a_message),
         TEST(the_keepers_end_is_reported),
         TEST(a_broken_connection_is_an_end),
+        TEST(what_was_sent_before_a_reset_is_read),
         TEST(what_is_no_message_ends_it),
     };
 
