@@ -1,8 +1,8 @@
 /* Appends records to the end of a journal.
  *
- * One call writes a record, or several small ones, at a known offset. A part that a failed
- * call has left is cut off before anything else is written. So a reader never
- * meets half a record with another one after it. */
+ * One call writes a record, or several small ones, at a known offset. A part
+ * that a failed call has left is cut off before anything else is written. So a
+ * reader never meets half a record with another one after it. */
 #include "notebooks/journal/append.h"
 
 #include "base/fd.h"
